@@ -319,3 +319,13 @@ def test_docstrings_refer_to_what_exists() -> None:
         if not _exists(name)
     ]
     assert stale == []
+
+
+def test_what_is_tried_again_is_said_in_one_file() -> None:
+    """Of statuses a busy host stands for all: who knows it by itself has rules of its own."""
+    named = [
+        str(path.relative_to(SOURCE))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if re.search(r"\b503\b", path.read_text(encoding="utf-8"))
+    ]
+    assert named == ["frontier/retries.py"]

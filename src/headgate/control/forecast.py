@@ -17,6 +17,7 @@ import msgspec
 
 from headgate.bandwidth.server_speed import ServerSpeed
 from headgate.control.catalog import Catalog, Visit
+from headgate.frontier.retries import is_temporary
 from headgate.frontier.scope import host_of
 from headgate.model.site import Site
 from headgate.model.timetable import Calendar
@@ -354,8 +355,6 @@ def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float
 
 
 _VISITS = 10
-_TROUBLES = ("5", "429", "408")
-"""Prefixes of temporary error statuses."""
 
 
 def pasts(
@@ -401,7 +400,7 @@ def _visits(history: Sequence[Visit]) -> tuple[PastVisit, ...]:
 
 
 def _of_the_moment(kind: str) -> bool:
-    return not kind.isdecimal() or kind.startswith(_TROUBLES)
+    return not kind.isdecimal() or is_temporary(int(kind))
 
 
 def within_bounds(

@@ -29,6 +29,7 @@ from headgate.frontier.events import (
 )
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.priority_queue import Scores
+from headgate.frontier.retries import retry_after
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Links
 from headgate.reading.sitemaps import Sitemap
@@ -209,8 +210,8 @@ class ResponseEvents(msgspec.Struct, frozen=True):
         if reader.moved(outcome):
             return Redirected(outcome.url, reader.redirect_target(outcome), seconds)
         if outcome.status >= 400:
-            retry_after = reader.retry_after(outcome, self.clock.wall())
-            return ErrorStatus(outcome.url, outcome.status, retry_after, seconds)
+            patience = retry_after(outcome.header("retry-after"), self.clock.wall())
+            return ErrorStatus(outcome.url, outcome.status, patience, seconds)
         return None
 
     async def _read(self, fetched: Fetched) -> ReadPage:

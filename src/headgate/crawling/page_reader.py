@@ -154,20 +154,6 @@ class PageReader(msgspec.Struct, frozen=True):
         location = in_header(fetched.header("location"))
         return (location and join(fetched.url, location)) or ""
 
-    def retry_after(self, fetched: Fetched, wall: float) -> float | None:
-        """Seconds from now, by the Retry-After header; None: there is none."""
-        value = (fetched.header("retry-after") or "").strip()
-        if value.isascii() and value.isdigit() and len(value) < 10:
-            return float(value)
-        if not value:
-            return None
-        from email.utils import parsedate_to_datetime
-
-        try:
-            return max(parsedate_to_datetime(value).timestamp() - wall, 0.0)
-        except (ValueError, OverflowError, OSError):
-            return None
-
 
 def _refresh(fetched: Fetched) -> str:
     """The target of a Refresh header; empty: there is none."""

@@ -21,7 +21,6 @@ from headgate.model.task import Task
 
 __all__ = ["SiteRequests", "not_modified"]
 
-_RETRIES = RetryRules()
 _MOST_PAGE_BYTES = 16_000_000
 _MOST_SITEMAP_BYTES = 16_000_000
 
@@ -36,6 +35,8 @@ class SiteRequests:
         progress: Progress,
         stop: Callable[[str], None],
         came: Callable[[str, Fetched | FetchFailure], None] = lambda _url, _outcome: None,
+        *,
+        retries: RetryRules,
     ) -> None:
         """``came`` is called when a page or sitemap was fetched, or failed."""
         self.response_size = ResponseSize()
@@ -45,6 +46,7 @@ class SiteRequests:
         self._progress = progress
         self._stop = stop
         self._came = came
+        self._retries = retries
         self._most_page_bytes = int(site.max_page_size or _MOST_PAGE_BYTES)
         self._kept, self._asked = task.kept, frozenset(task.asks or ())
         self._new_bytes = 0
@@ -65,7 +67,7 @@ class SiteRequests:
         self._came(url, outcome)
         if not _broke_off(outcome):
             return outcome
-        await asyncio.sleep(_RETRIES.wait(1))
+        await asyncio.sleep(self._retries.wait(1))
         again = await self._once(url, None)
         return outcome if isinstance(again, FetchFailure) else again
 

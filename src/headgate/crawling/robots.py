@@ -15,8 +15,7 @@ from headgate.crawling.page_reader import PageReader
 from headgate.crawling.ports import Clock
 from headgate.crawling.reading_process import Unreadable, read_aside
 from headgate.frontier.events import Event, RobotsLearned, SitemapsNamed
-from headgate.frontier.politeness import PolitenessRules
-from headgate.frontier.retries import RetryRules, is_busy, is_momentary
+from headgate.frontier.retries import RetryRules, is_busy, is_momentary, retry_after
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Role
 from headgate.reading.content_coding import decode_content
@@ -113,11 +112,13 @@ async def learn_robots(
 
 async def _read(found: RobotsFile, fetched: Fetched, site: str, agent: str) -> None:
     body = decode_content(fetched.payload, fetched.coding, MOST_BYTES).data
+    # A busy server gives no answer yet: it may well have rules, whatever its status begins with.
+    status = 0 if is_busy(fetched.status) else fetched.status
     if len(body) < _LARGE_BYTES:
-        found.rules = rules_for_status(fetched.status, body, agent)
+        found.rules = rules_for_status(status, body, agent)
         return
     try:
-        found.rules = await read_aside(site, rules_for_status, fetched.status, body, agent)
+        found.rules = await read_aside(site, rules_for_status, status, body, agent)
     except Unreadable:
         found.unreadable = True
 
@@ -201,8 +202,6 @@ class RobotsCache(msgspec.Struct):
 
 
 _PATIENCE_SECONDS = 1.0
-_PACE = PolitenessRules()
-_RETRIES = RetryRules()
 
 
 class Discovery(msgspec.Struct):
@@ -223,6 +222,9 @@ class Discovery(msgspec.Struct):
     clock: Clock
     keep: Callable[[Fetched | FetchFailure, Role], Awaitable[None]]
     tell: Callable[[Event], object]
+    retries: RetryRules
+    longest_pause: float
+    """A server that wants to be left alone for longer than these seconds is not waited for."""
     waiting: set[str] = msgspec.field(default_factory=set)
     """Origins that are paused, or slow to answer, at the moment."""
     cache: RobotsCache | None = None
@@ -276,10 +278,10 @@ class Discovery(msgspec.Struct):
         while True:
             found = await learn_robots(origin, self.site, self.fetch, self.reader.agent)
             last = found.outcomes[-1]
-            wait = _RETRIES.wait(tries)
+            wait = self.retries.wait(tries)
             if isinstance(last, Fetched):
-                wait = max(wait, self.reader.retry_after(last, self.clock.wall()) or 0.0)
-            if not found.momentary or tries == _RETRIES.tries or wait > _PACE.longest_pause:
+                wait = max(wait, retry_after(last.header("retry-after"), self.clock.wall()) or 0.0)
+            if not found.momentary or tries == self.retries.tries or wait > self.longest_pause:
                 return found
             await self._pause(origin, wait)
             tries += 1

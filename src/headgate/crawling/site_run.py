@@ -116,7 +116,7 @@ class SiteRun:
             tools.store, tools.commit, progress, rule, mine
         )
         self._commits = page_writer.commits
-        queue = tools.queue
+        rules, queue = tools.frontier.rules, tools.queue
         self._place = (
             None if queue is None else queue.place(site.name, self._begin_one, self.max_rate)
         )
@@ -126,6 +126,7 @@ class SiteRun:
             progress,
             self.stop,
             *(() if self._place is None else (self._place.over,)),
+            retries=rules.retries,
         )
         self._understanding = understanding = ResponseEvents(
             site.name, tools.reader, tools.second_reader, tools.clock, tools.choose
@@ -148,6 +149,8 @@ class SiteRun:
             clock=tools.clock,
             keep=page_writer.put_other,
             tell=frontier_driver.pass_on,
+            retries=rules.retries,
+            longest_pause=rules.dispatch.pace.longest_pause,
             cache=tools.robots_cache,
             ignored=frozenset(site.robots_ignored),
             reads_sitemaps=partial(_reads_sitemaps, part, mine),

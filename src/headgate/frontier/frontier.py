@@ -132,7 +132,8 @@ class Frontier:
         mine: Mine = all_mine,
     ) -> None:
         """``asked_before``: whether an earlier run fetched a URL; those come later."""
-        self._rules = rules
+        self.rules = rules
+        """For those who fetch for it, too."""
         self._mine = mine
         self._filter = UrlFilter(scope, rules.traps)
         self._dispatch = Dispatch(
@@ -181,7 +182,7 @@ class Frontier:
 
     def follows(self, digest: bytes) -> bool:
         """Whether links of one more page with this content would be followed."""
-        return self._pages.copies(digest) + 1 < self._rules.copies_followed
+        return self._pages.copies(digest) + 1 < self.rules.copies_followed
 
     @property
     def accepted(self) -> int:
@@ -327,7 +328,7 @@ class Frontier:
         placed = BY_DEPTH
         if not self._filter.scope.has(depth):
             self._filter.pass_over(event.links, Reason.BEYOND_DEPTH)
-        elif copies < self._rules.copies_followed:
+        elif copies < self.rules.copies_followed:
             found = self._filter.links(event.links)
             placed = self._accept(self._mine(found), depth, event.scores)
             if event.unfollowed:
@@ -350,7 +351,7 @@ class Frontier:
     def _count_copy(self, url: str, digest: bytes) -> int:
         """Count a page with this content; return how many there were before."""
         copies = self._pages.meet(digest)
-        if copies >= self._rules.copies_followed:
+        if copies >= self.rules.copies_followed:
             self._left_out.note(Reason.COPY, [url])
         return copies
 
@@ -363,7 +364,7 @@ class Frontier:
         if fetch.sitemap:
             return self._redirect_sitemap(fetch, event.target)
         entry = JournalEntry(UrlOutcome.REDIRECT, event.url, depth=fetch.depth)
-        if fetch.hops >= self._rules.hops:
+        if fetch.hops >= self.rules.hops:
             return [self._settle(replace(entry, detail=Reason.HOPS))]
         needed = event.url in self._filter.shown
         found = self._filter.redirect(event.target, fetch.depth, needed=needed)
@@ -379,7 +380,7 @@ class Frontier:
         return [self._settle(replace(entry, found=found, levels=levels))]
 
     def _redirect_sitemap(self, fetch: Fetch, target: str) -> list[Command]:
-        found = self._filter.sitemaps([target]) if fetch.hops < self._rules.hops else []
+        found = self._filter.sitemaps([target]) if fetch.hops < self.rules.hops else []
         if not found:
             return self._end(fetch, UrlOutcome.REDIRECT, _KNOWN_TARGET)
         self._dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
@@ -410,15 +411,15 @@ class Frontier:
 
     def _retry(self, flight: Flight, outcome: UrlOutcome, reason: str, now: float) -> list[Command]:
         tries = flight.fetch.tries + 1
-        if tries >= self._rules.retries.tries or flight.pace.given_up:
+        if tries >= self.rules.retries.tries or flight.pace.given_up:
             return self._end(flight.fetch, outcome, reason)
-        moment = now + self._rules.retries.wait(tries)
+        moment = now + self.rules.retries.wait(tries)
         self._dispatch.again(replace(flight.fetch, tries=tries), moment)
         return []
 
     def _retry_busy(self, flight: Flight, reason: str, now: float) -> list[Command]:
         busy = flight.fetch.busy + 1
-        if busy >= self._rules.retries.busy_tries or flight.pace.given_up:
+        if busy >= self.rules.retries.busy_tries or flight.pace.given_up:
             return self._end(flight.fetch, UrlOutcome.ERROR, reason)
         self._dispatch.again(replace(flight.fetch, busy=busy), now)
         return []
@@ -459,7 +460,7 @@ class Frontier:
             yield entry.url
 
     def _pages_left(self) -> int | None:
-        if self._rules.max_pages is None:
+        if self.rules.max_pages is None:
             return None
         pages = self._outcomes[UrlOutcome.PAGE] + self._outcomes[UrlOutcome.DUPLICATE]
-        return self._rules.max_pages - pages
+        return self.rules.max_pages - pages

@@ -3,8 +3,9 @@
 The bench asks it before each fetch, and the frontier reports how each fetch ended. Five conditions
 must all allow a request:
 
-connections   at most ``connections`` at once; one if robots.txt sets a Crawl-delay. A 429 or 503
-              halves the number, twenty good answers in a row give one back.
+connections   at most ``connections`` at once; one if robots.txt sets a Crawl-delay. An answer that
+              it is busy (`retries.is_busy`) halves the number, twenty good answers in a row give
+              one back.
 delay         from the start of one request to the start of the next: the user's minimum, the
               Crawl-delay, or ``public_delay`` at a public address, whichever is longest. A
               Crawl-delay above ``longest_crawl_delay`` is cut to it: at ten minutes a page nothing
@@ -15,7 +16,7 @@ answer time   while ``at_once`` requests are in flight, the next one waits until
               usual time rises at once with a slow answer and falls half way with a quick one; an
               error does not lower it, as it may be quick without any work done. This is Scrapy's
               AutoThrottle with its target concurrency of 1.
-busy pause    after 429 or 503: Retry-After if given, else 2, 4, 8 ... seconds.
+busy pause    after an answer that it is busy: Retry-After if given, else 2, 4, 8 ... seconds.
 failure pause after the second network failure in a row: 1, 2, 4 ... seconds.
 
 Requests that were in flight when a pause began neither lengthen the pause nor count again. There is
@@ -34,6 +35,7 @@ from typing import Self
 
 import msgspec
 
+from headgate.frontier.retries import pause_after
 from headgate.model.site import NEAR_DELAY, POLITE_DELAY, Site
 
 __all__ = ["HostPoliteness", "PolitenessRules"]
@@ -175,7 +177,7 @@ class HostPoliteness:
             self._answer_seconds = max(seconds, (usual + seconds) / 2)
 
     def answered(self) -> None:
-        """The host answered with anything but 429 or a server error."""
+        """The host answered, and neither that it is busy nor with a server error."""
         self.in_flight -= 1
         self._busy = self._failures = 0
         self._well += 1
@@ -204,10 +206,11 @@ class HostPoliteness:
         if self._failures >= self._rules.failure_limit:
             self._give_up(f"{self._failures} network failures in a row, last: {reason}")
         elif self._failures > 1:
-            self._pause(self._rules.first_failure_pause * 2.0 ** (self._failures - 2), now)
+            pause = pause_after(self._failures - 1, first=self._rules.first_failure_pause)
+            self._pause(pause, now)
 
     def busy(self, reason: str, started: float, now: float, retry_after: float | None) -> None:
-        """The host answered with 429 or 503, with Retry-After or without."""
+        """The host answered that it is busy, with Retry-After or without."""
         self.in_flight -= 1
         self._failures = self._well = 0
         if retry_after is not None and retry_after > self._rules.longest_pause:
@@ -221,7 +224,7 @@ class HostPoliteness:
         elif retry_after is not None:
             self._pause(retry_after, now)
         elif started >= self._calm_from:
-            self._pause(self._rules.first_busy_pause * 2.0 ** (self._busy - 1), now)
+            self._pause(pause_after(self._busy, first=self._rules.first_busy_pause), now)
 
     def check(self) -> None:
         assert 0 <= self.in_flight <= self._rules.connections

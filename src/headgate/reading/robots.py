@@ -313,14 +313,14 @@ NOTHING = RobotsRules(PathRules(()), unreachable=True)
 
 
 def rules_for_status(status: int, body: bytes, agent: str = _AGENT) -> RobotsRules:
-    """What an answer to the request for robots.txt means (RFC 9309, 2.3.1); 0: there was none.
+    """What an answer to the request for robots.txt means (RFC 9309, 2.3.1); 0: there was none, or
+    that of a busy server, whatever its status.
 
-    3xx: redirects that led nowhere within five hops. 4xx: there is no such file, all is allowed;
-    but 429 is the answer of a busy server, which may well have one: it counts as 5xx.
+    3xx: redirects that led nowhere within five hops. 4xx: there is no such file, all is allowed.
     """
     if 200 <= status < 300:
         return RobotsRules.parse(body, agent)
-    if 300 <= status < 500 and status != 429:
+    if 300 <= status < 500:
         return EVERYTHING
     return NOTHING
 

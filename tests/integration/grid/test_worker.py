@@ -646,7 +646,7 @@ def test_a_disk_that_is_full_for_a_memory_does_not_end_the_node(
 
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     monkeypatch.setattr(SiteMemory, "checked", full_once)
-    monkeypatch.setattr("headgate.features.grid.node.backoff._FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("headgate.features.grid.node.wakeups._FIRST_SECONDS", 0.1)
     with serving(SmallWeb(5)) as web:
         desk.add(Task(site_of(web)), "small.test", b"not a memory")
         scene = Scene(tmp_path, desk)
@@ -681,7 +681,7 @@ def test_a_result_that_cannot_be_read_costs_its_task_only(
         return await put(self, node, offer)
 
     monkeypatch.setattr(MemoryDesk, "put", damage_once)
-    monkeypatch.setattr("headgate.features.grid.node.backoff._FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("headgate.features.grid.node.wakeups._FIRST_SECONDS", 0.1)
     with serving(SmallWeb(5)) as one, serving(SmallWeb(5)) as two:
         desk.add(Task(site_of(one, "one")), "one.test")
         desk.add(Task(site_of(two, "two")), "two.test")

@@ -23,13 +23,12 @@ from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.testing.memory_store import MemoryKnown, MemoryStore, Shelf
 
-__all__ = ["AT_ONCE", "Answer", "Answers", "crawled"]
+__all__ = ["RULES", "Answer", "Answers", "crawled"]
 
-AT_ONCE = RetryRules(first_wait=0.0)
 RULES = FrontierRules(
     TrapRules(this_year=2026),
     DispatchRules(pace=PolitenessRules(first_failure_pause=0.0, first_busy_pause=0.0)),
-    AT_ONCE,
+    RetryRules(first_wait=0.0),
 )
 Answer = tuple[int, str, int] | tuple[int, str, int, str] | int | None
 """(status, body, wire bytes, how it was truncated if it was), or the wire bytes of a connection
@@ -91,11 +90,11 @@ class Answers(IdleFetcher):
         )
 
 
-def crawled(web: Answers, shelf: Shelf, **site: object) -> Progress:
+def crawled(web: Answers, shelf: Shelf, rules: FrontierRules = RULES, **site: object) -> Progress:
     async def crawl() -> Progress:
         values = {"seeds": ("http://site.test/",), **site}
         wanted = Site("site", **values)  # type: ignore[arg-type]
-        frontier = Frontier(Scope.of(wanted), MemorySpill(), RULES)
+        frontier = Frontier(Scope.of(wanted), MemorySpill(), rules)
         store = MemoryStore(shelf)
         tools = Tools(
             frontier,

@@ -9,6 +9,7 @@ from headgate.crawling.page_reader import PageReader
 from headgate.crawling.robots import Discovery, RobotsCache, RobotsOf
 from headgate.engine.clock import SystemClock
 from headgate.frontier.events import Event, RobotsLearned
+from headgate.frontier.retries import RetryRules
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Role
 from headgate.reading.robots import EVERYTHING, NOTHING, RobotsRules
@@ -92,6 +93,8 @@ async def _allows(
         clock=SystemClock(),
         keep=keep,
         tell=told.append,
+        retries=RetryRules(),
+        longest_pause=60.0,
         cache=cache,
         ignored=frozenset({"site.test"} if ignored else ()),
     )

@@ -282,7 +282,6 @@ def test_half_a_megabyte_is_read() -> None:
         (403, EVERYTHING),
         (404, EVERYTHING),
         (410, EVERYTHING),
-        (429, NOTHING),
         (500, NOTHING),
         (503, NOTHING),
         (0, NOTHING),

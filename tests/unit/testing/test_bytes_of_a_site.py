@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.crawling.answering import AT_ONCE, Answer, Answers, crawled
+from tests.unit.crawling.answering import Answer, Answers, crawled
 
-from headgate.crawling import page_requests, robots
 from headgate.crawling.progress import TaskState
 from headgate.testing.memory_store import Shelf
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "_RETRIES", AT_ONCE)
-    monkeypatch.setattr(page_requests, "_RETRIES", AT_ONCE)
 
 
 def test_tries_that_failed_count_beside_the_one_that_did_not() -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.crawling.answering import Answer, Answers, crawled
+from msgspec.structs import replace
+from tests.unit.crawling.answering import RULES, Answer, Answers, crawled
 
-from headgate.crawling import robots
 from headgate.crawling.robots import learn_robots
 from headgate.frontier.retries import RetryRules
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.reading.robots import NOTHING
 from headgate.testing.memory_store import Shelf
 
 FORBIDS = "User-agent: *\nDisallow: /private"
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "_RETRIES", RetryRules(first_wait=0.0))
 
 
 def test_each_origin_of_a_site_goes_by_its_own_rules() -> None:
@@ -98,3 +94,41 @@ def test_rules_that_drip_are_waited_for_for_a_minute_at_the_most() -> None:
     asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
     assert len(most) > 1
     assert max(most) <= 60
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_may_well_have_rules(status: int) -> None:
+    """So it is asked again, and meanwhile nothing is allowed; any other 4xx allows everything."""
+
+    async def fetch(request: FetchRequest) -> Fetched | FetchFailure:
+        return Fetched(
+            request.url,
+            status,
+            headers=(),
+            request_head=b"",
+            response_head=b"",
+            payload=b"User-agent: *\nAllow: /",
+            address="192.0.2.1",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=1,
+        )
+
+    found = asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
+    assert found.rules is NOTHING
+    assert found.momentary
+
+
+@pytest.mark.parametrize("tries", [1, 4])
+def test_robots_txt_is_tried_as_often_as_the_rules_of_the_site_say(tries: int) -> None:
+    web = Answers({"/robots.txt": [(500, "", 80)]})
+    crawled(web, Shelf(), replace(RULES, retries=RetryRules(tries, first_wait=0.0)))
+    assert web.asked == ["http://site.test/robots.txt"] * tries
+
+
+def test_a_page_that_broke_off_waits_as_long_as_the_rules_of_the_site_say() -> None:
+    broken: Answer = (200, "a", 400, "disconnect")
+    web = Answers({"/": [broken, (200, "a", 200)]})
+    crawled(web, Shelf(), replace(RULES, retries=RetryRules(first_wait=1e6)), max_time=0.2)
+    assert web.asked.count("http://site.test/") == 1

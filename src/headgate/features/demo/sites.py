@@ -15,6 +15,7 @@ from enum import Enum
 from functools import partial
 from hashlib import blake2b
 from html import escape
+from http import HTTPStatus
 from typing import TypeAlias
 
 __all__ = [
@@ -261,7 +262,11 @@ def _ruin(shelf: Mapping[str, Answer], asked: DemoRequest) -> Answer:
         return page if asked.times else Failing.CUT_SHORT
     if asked.path == "/busy.html":
         wait = (("Retry-After", "1"),)
-        return page if asked.times else Response(b"busy\n", "text/plain", 503, wait)
+        return (
+            page
+            if asked.times
+            else Response(b"busy\n", "text/plain", HTTPStatus.SERVICE_UNAVAILABLE, wait)
+        )
     return shelf.get(asked.path) or missing()
 
 

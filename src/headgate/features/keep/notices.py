@@ -25,6 +25,8 @@ from headgate.features.changes.difference import changed_page
 from headgate.features.keep.notice_delivery import CommandEnd, PostAnswer, post_json, run_command
 from headgate.features.keep.notice_log import NoticeLog, take_news
 from headgate.features.keep.status import NoticeCounts, Trouble
+from headgate.frontier.retries import is_temporary
+from headgate.frontier.retries import pause_after as backoff
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.keeping import Keeping, is_web_hook
 from headgate.model.page import ArchivedPage, Change, ChangeNotice, PageChange
@@ -56,7 +58,7 @@ def pause_after(failures: int) -> float:
     >>> [pause_after(failures) for failures in range(1, 7)]
     [10.0, 40.0, 160.0, 640.0, 2560.0, 3600.0]
     """
-    return min(_FIRST_PAUSE * _GROWTH ** min(failures - 1, 10), _LONGEST_PAUSE)
+    return backoff(failures, first=_FIRST_PAUSE, growth=_GROWTH, longest=_LONGEST_PAUSE)
 
 
 @dataclass(slots=True)
@@ -187,7 +189,6 @@ class NoticeQueue:
 _SECONDS = 60.0
 """Time-out of a command or a hook."""
 _LONGEST_LINE = 500
-_RETRIED = frozenset((408, 425, 429))
 _MOST_TROUBLES = 20
 _MACHINE = "see whether this machine lacks memory, processes or open files; it is tried again"
 
@@ -387,7 +388,7 @@ def _answered(answer: PostAnswer) -> _Try:
         remedy = "check that it runs and can be reached from here; it is tried again"
         return _Try(NoticeOutcome.FAILED, answer.problem, remedy)
     what = f"it answered {answer.status}"
-    if answer.status >= 500 or answer.status in _RETRIED:
+    if is_temporary(answer.status):
         return _Try(NoticeOutcome.FAILED, what, "see its log; it is tried again")
     remedy = "correct on_change in the site file; after a redirect, use the new URL"
     return _Try(NoticeOutcome.REFUSED, what, remedy)

@@ -46,6 +46,7 @@ from headgate.features.survey.strategy.events import (
 )
 from headgate.features.survey.strategy.surveyor import Decision, Surveyor
 from headgate.frontier.events import Done, Tick, Wait
+from headgate.frontier.retries import retry_after
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 
 __all__ = ["SurveyRun", "SurveyTools"]
@@ -186,7 +187,7 @@ class SurveyRun:
                 entry(RequestEnding.REDIRECT), detail=target, new_hosts=hosts
             ), decided.commands
         if outcome.status >= 400:
-            patience = self._tools.reader.retry_after(outcome, self._tools.clock.wall())
+            patience = retry_after(outcome.header("retry-after"), self._tools.clock.wall())
             decided = self._decide(PageRefused(*come, outcome.status, patience))
             return entry(RequestEnding.STATUS), decided.commands
         read = partial(read_surveyed, agent=self._tools.reader.agent)

@@ -12,7 +12,6 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.features.grid.node.backoff import Backoff, Wakeups
 from headgate.features.grid.node.bandwidth import CoordinatorBandwidth
 from headgate.features.grid.node.delivery import until_answered
 from headgate.features.grid.node.heartbeats import Heartbeats
@@ -25,6 +24,7 @@ from headgate.features.grid.node.leased_tasks import (
 )
 from headgate.features.grid.node.owner_limits import GuestRules, OwnerBounds
 from headgate.features.grid.node.statistics import WorkerTally
+from headgate.features.grid.node.wakeups import Wakeups, machine_backoff
 from headgate.features.grid.protocol import (
     MOST_AMOUNT,
     MOST_TASKS,
@@ -35,6 +35,7 @@ from headgate.features.grid.protocol import (
     Refused,
     TaskSource,
 )
+from headgate.frontier.retries import Backoff
 from headgate.model.errors import HeadgateError
 from headgate.model.units import format_duration, format_size
 from headgate.storage.atomic_write import write_soon
@@ -213,7 +214,7 @@ class ClaimLoop:
     look_seconds: float
     until_idle: bool
     """Whether to end when no task is left for any node."""
-    _backoff: Backoff = field(default_factory=Backoff)
+    _backoff: Backoff = field(default_factory=machine_backoff)
     _full: bool = False
     """There is no space for another task, and the owner was told."""
 
@@ -225,16 +226,16 @@ class ClaimLoop:
                 continue
             try:
                 ended = await self._claim()
-                self._backoff.all_well()
+                self._backoff.reset()
             except Refused:
                 raise
             except (HeadgateError, OSError) as fault:
-                wait = self._backoff.begin(self.clock.now())
+                wait = self._backoff.rest(self.clock.now())
                 self.tell(f"{fault}; the next task is claimed in {format_duration(wait)}")
 
     def _may_claim(self) -> bool:
         busy = len(self.bounds.leased_tasks.unfinished) >= self.slots
-        return self.may_claim() and not busy and not self._backoff.lasts(self.clock.now())
+        return self.may_claim() and not busy and not self._backoff.rests(self.clock.now())
 
     async def _claim(self) -> bool:
         """Claim a task, or wait until there may be one; True: there will be none."""

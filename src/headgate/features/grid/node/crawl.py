@@ -63,7 +63,7 @@ class WorkerLeg:
     """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
     interrupted: str = ""
-    pages_share: float = field(default=1.0, init=False)
+    pages_share: float = 1.0
     """The part of the owner's rate that is for pages; the rest is for the manager."""
     _session: Session | None = None
     _total: float | None = None

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.features.grid.node.backoff import Backoff, Wakeups
 from headgate.features.grid.node.heartbeats import Heartbeats, fitting
 from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
 from headgate.features.grid.node.statistics import WorkerTally
+from headgate.features.grid.node.wakeups import Wakeups, machine_backoff
 from headgate.features.grid.protocol import (
     CHUNK_BYTES,
     Chunk,
@@ -31,6 +31,7 @@ from headgate.features.grid.protocol import (
     TaskSource,
     Word,
 )
+from headgate.frontier.retries import Backoff
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.units import format_duration
 from headgate.storage.safe_files import reading, without_remedy
@@ -50,13 +51,12 @@ Pace = Callable[[int], Awaitable[None]]
 
 async def until_answered(ask: Callable[[], Awaitable[Kind]]) -> Kind:
     """Repeat a request until the manager answers."""
-    wait = _AGAIN_SECONDS
+    backoff = Backoff(_AGAIN_SECONDS, _LONGEST_SECONDS)
     while True:
         try:
             return await ask()
         except SourceAway:
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, _LONGEST_SECONDS)
+            await asyncio.sleep(backoff.failed())
 
 
 class LostResult(WorldFault):
@@ -200,7 +200,7 @@ class DeliveryQueue:
     tell: Callable[[str], None]
     wakeups: Wakeups
     look_seconds: float
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: Backoff = field(default_factory=machine_backoff)
     """After a fault of the disk."""
 
     async def run(self) -> None:
@@ -218,7 +218,7 @@ class DeliveryQueue:
 
     def _next(self) -> LeasedTask | None:
         now = self.clock.now()
-        if self.backoff.lasts(now):
+        if self.backoff.rests(now):
             return None
         ended = (work for work in self.leased_tasks.of(Stage.ENDED) if work.not_before <= now)
         return min(ended, key=lambda work: work.lease, default=None)
@@ -233,7 +233,7 @@ class DeliveryQueue:
         self.tally.brought(work, verdict.word)
         self.tell(f"{work.site}: {_in_words(work, verdict)}")
         self.leased_tasks.forget(work)
-        self.backoff.all_well()
+        self.backoff.reset()
         self.wakeups.wake()
 
     def _wait(self, work: LeasedTask, verdict: ResultVerdict) -> None:
@@ -243,7 +243,7 @@ class DeliveryQueue:
         work.not_before = self.clock.now() + max(verdict.wait, _LEAST_WAIT_SECONDS)
 
     def _rest(self, work: LeasedTask, fault: Exception) -> None:
-        seconds = self.backoff.begin(self.clock.now())
+        seconds = self.backoff.rest(self.clock.now())
         work.faults += 1
         lost = isinstance(fault, LostResult) or work.faults == _MOST_FAULTS
         self.tell(

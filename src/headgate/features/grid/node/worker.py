@@ -23,7 +23,6 @@ from pathlib import Path
 from headgate.control.catalog import Catalog
 from headgate.engine.parts import Parts
 from headgate.engine.watcher import Watcher
-from headgate.features.grid.node.backoff import Backoff, Wakeups
 from headgate.features.grid.node.bandwidth import CoordinatorBandwidth
 from headgate.features.grid.node.claims import ClaimLoop, TaskClaim
 from headgate.features.grid.node.crawl import WorkerLeg
@@ -33,7 +32,9 @@ from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, St
 from headgate.features.grid.node.owner_limits import GuestRules, OwnerBounds
 from headgate.features.grid.node.reference_visit import ReferenceVisit
 from headgate.features.grid.node.statistics import WorkerTally
+from headgate.features.grid.node.wakeups import Wakeups, machine_backoff
 from headgate.features.grid.protocol import SourceAway, TaskSource
+from headgate.frontier.retries import Backoff
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError
 from headgate.model.grid import NodeStatus
@@ -119,7 +120,7 @@ class Worker:
     """Set when a task was granted, has ended or was delivered."""
     _away: str = ""
     """Why the node rests now; empty: it does not."""
-    _crawl_rests: Backoff = field(default_factory=Backoff)
+    _crawl_rests: Backoff = field(default_factory=machine_backoff)
 
     def __post_init__(self) -> None:
         self.leased_tasks = LeasedTasks(self.job.home)
@@ -182,7 +183,7 @@ class Worker:
             may_claim=lambda: (
                 not self._away
                 and not any(
-                    backoff.lasts(self.parts.clock.now())
+                    backoff.rests(self.parts.clock.now())
                     for backoff in (self._crawl_rests, delivery.backoff)
                 )
             ),
@@ -255,7 +256,7 @@ class Worker:
 
     def _taken(self) -> None:
         """A task was granted, which is too late if the crawl failed meanwhile."""
-        if self._crawl_rests.lasts(self.parts.clock.now()):
+        if self._crawl_rests.rests(self.parts.clock.now()):
             self._give_all_back("resting after a fault")
         self._wake()
 
@@ -291,8 +292,8 @@ class Worker:
                 await self.leg.run(self.bounds.settings(ready[0].grant.contact))
             except (HeadgateError, OSError) as fault:
                 if self.parts.clock.now() - began >= _WELL_SECONDS:
-                    self._crawl_rests.all_well()
-                wait = self._crawl_rests.begin(self.parts.clock.now())
+                    self._crawl_rests.reset()
+                wait = self._crawl_rests.rest(self.parts.clock.now())
                 self._tell(f"{fault}; tasks are given back, and claimed again in"
                            f" {format_duration(wait)}")  # fmt: skip
                 self._give_all_back(str(fault))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from headgate.features.keep.recrawl.kept_site import DAY_SECONDS
+from headgate.frontier.retries import pause_after
 
 __all__ = ["not_before"]
 
 _LONGER = 4.0
 _LONGEST = 3 * DAY_SECONDS
 _REDIRECT = 7 * DAY_SECONDS
-_MOST_DOUBLINGS = 30
 
 
 def not_before(
@@ -35,7 +35,7 @@ def not_before(
         return asked + _REDIRECT
     if left_out:
         return asked + DAY_SECONDS
-    return asked + min(shortest * _LONGER ** min(failing - 1, _MOST_DOUBLINGS), _LONGEST)
+    return asked + pause_after(failing, first=shortest, growth=_LONGER, longest=_LONGEST)
 
 
 _GONE_DAYS = (7.0, 28.0, 112.0)

@@ -140,7 +140,7 @@ class Icr:
     """Of all groups together at the last reassignment; empty: there was none."""
 
     def follow(self, intervals: FloatArray) -> None:
-        """Keep these ratios from now on. The paper knows rates beforehand, a crawler learns them."""
+        """Keep these ratios from now on: rates, which the paper knows beforehand, are learned."""
         self.first_intervals = intervals
 
     def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups:

@@ -14,11 +14,10 @@ from headgate.features.survey.strategy.rules import is_internal
 from headgate.features.survey.strategy.server_tree import ChosenPage, ServerState, ServerTree
 from headgate.features.survey.strategy.territory import Territory
 from headgate.features.survey.strategy.yields import PageValues, YieldModel
+from headgate.frontier.retries import is_busy
 from headgate.reading.urls import host
 
 __all__ = ["Level", "PageSelection", "is_gone", "levels_to_come"]
-
-_TOO_MANY_REQUESTS = 429
 
 
 class PageSelection:
@@ -141,10 +140,10 @@ class PageSelection:
 def is_gone(status: int) -> bool:
     """Whether an error is about the page, and not a temporary one of its server.
 
-    >>> is_gone(404), is_gone(429), is_gone(503)
+    >>> is_gone(404), is_gone(429), is_gone(500)
     (True, False, False)
     """
-    return 400 <= status < 500 and status != _TOO_MANY_REQUESTS
+    return 400 <= status < 500 and not is_busy(status)
 
 
 def _has_query(link: tuple[str, str]) -> bool:

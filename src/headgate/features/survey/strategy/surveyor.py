@@ -39,6 +39,7 @@ from headgate.features.survey.strategy.territory import Territory
 from headgate.features.survey.strategy.turns import Asking, Later, ServerSlots, ServerTurns
 from headgate.features.survey.strategy.yields import BreadthFirst, PageValues, YieldModel
 from headgate.frontier.events import Done, Tick, Wait
+from headgate.frontier.retries import is_busy
 from headgate.reading.urls import host, origin
 
 __all__ = ["Decision", "Surveyor"]
@@ -292,7 +293,7 @@ def _keep_pace(tree: ServerTree, event: Landed, began: float, now: float) -> Non
     match event:
         case PageFailed(kind=kind):
             tree.pace.failed(kind.value, began, now)
-        case PageRefused(status=429 | 503 as status, retry_after=retry_after):
+        case PageRefused(status=status, retry_after=retry_after) if is_busy(status):
             tree.pace.busy(str(status), began, now, retry_after)
         case PageRefused(status=status) if status >= 500:
             tree.pace.erred(str(status))

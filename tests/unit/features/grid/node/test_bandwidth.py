@@ -29,7 +29,8 @@ class Leg:
     def budget(self) -> Budget:
         return Budget(BytesPerSecond(self.rate), 1)
 
-    def look_now(self) -> None: ...
+    def set_pages_share(self, share: float) -> None:
+        self.pages_share = share
 
 
 def sent_after(leg: Leg, sizes: list[int], rate_after: tuple[float, float] | None = None) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from dataclasses import dataclass, field
 
-__all__ = ["Backoff", "Wakeups"]
+from headgate.frontier.retries import Backoff
+
+__all__ = ["Wakeups", "machine_backoff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +29,8 @@ class Wakeups:
 
 
 _FIRST_SECONDS, _LONGEST_SECONDS = 10.0, 3600.0
-_MOST_IN_A_ROW = 10
 
 
-@dataclass(slots=True)
-class Backoff:
-    """How long a node rests after faults of its machine: longer after each one in a row."""
-
-    _in_a_row: int = 0
-    _until: float = -math.inf
-
-    def begin(self, now: float) -> float:
-        """After a fault; returns how many seconds to rest."""
-        seconds = min(_FIRST_SECONDS * 2.0**self._in_a_row, _LONGEST_SECONDS)
-        self._in_a_row = min(self._in_a_row + 1, _MOST_IN_A_ROW)
-        self._until = now + seconds
-        return seconds
-
-    def all_well(self) -> None:
-        """The next fault is the first again."""
-        self._in_a_row = 0
-
-    def lasts(self, now: float) -> bool:
-        return now < self._until
+def machine_backoff() -> Backoff:
+    """How long a node rests after faults of its machine."""
+    return Backoff(_FIRST_SECONDS, _LONGEST_SECONDS)
