@@ -16,6 +16,7 @@ from headgate.features.grid.coordinator.catalog import only_manager, opened_grid
 from headgate.features.grid.coordinator.coordinator import ManagerJob, ManagerParts, manage
 from headgate.features.grid.coordinator.endpoint import DoorPlace, check_place, opened_door
 from headgate.features.grid.protocol import TaskDesk
+from headgate.frontier.retries import Backoff
 from headgate.model.errors import WorldFault
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection
@@ -58,7 +59,7 @@ async def managed(
     end before. If a catalog in PostgreSQL fails, wait for it and run again: nodes go on meanwhile.
     One in the collection fails with its disk, which does not come back by waiting."""
     clock = clock or SystemClock()
-    wait = _FIRST_WAIT_SECONDS
+    backoff = Backoff(_FIRST_WAIT_SECONDS, _MOST_WAIT_SECONDS)
     while True:
         began = clock.now()
         try:
@@ -69,10 +70,10 @@ async def managed(
             if not (catalog and may_go_on()):
                 raise
             if clock.now() - began >= _WELL_SECONDS:
-                wait = _FIRST_WAIT_SECONDS
+                backoff.reset()
+            wait = backoff.failed()
             say(f"{fault}; trying again in {wait:g} s")
         await asyncio.sleep(wait)
-        wait = min(2 * wait, _MOST_WAIT_SECONDS)
 
 
 async def manage_watched(

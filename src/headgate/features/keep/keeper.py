@@ -39,6 +39,7 @@ from headgate.features.keep.visit_memory import remember_kept
 from headgate.features.keep.visit_planning import VisitPlanner
 from headgate.features.keep.visits import KeepVisits
 from headgate.features.keep.volumes import KeepVolumes
+from headgate.frontier.retries import Backoff
 from headgate.model.errors import HeadgateError
 from headgate.model.site import Site
 from headgate.model.units import format_duration
@@ -120,7 +121,7 @@ class Keeper:
             interrupt=self.legs.interrupt,
         )
         self._wall = WallWatch(parts.clock)
-        self._faults = 0
+        self._backoff = Backoff(_AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT)
         """Faults of this machine since the last visit that ended well."""
         self._apart = False
         """After such a fault: the visits that it ended are not recorded yet."""
@@ -166,8 +167,7 @@ class Keeper:
         self.state.troubled(
             "machine", what, "make room on the disk, or repair what is named; it then continues"
         )
-        wait = min(_AFTER_FAULT_SECONDS * 2.0**self._faults, _LONGEST_AFTER_FAULT)
-        self._faults = min(self._faults + 1, 10)
+        wait = self._backoff.failed()
         self._tell([f"{what}; Headgate tries again in {format_duration(wait)}"])
         with contextlib.suppress(HeadgateError, OSError):
             self._save_state(running=True)
@@ -234,7 +234,7 @@ class Keeper:
 
     async def _settle(self) -> None:
         if await self._visits.settle():
-            self._faults = 0
+            self._backoff.reset()
             self.state.settled("machine")
         self._tell(self.desk.take_remarks())
 
