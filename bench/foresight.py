@@ -41,7 +41,7 @@ from headgate.crawling.page_reader import PageReader
 from headgate.crawling.ports import ReplayedPage
 from headgate.crawling.progress import TaskState
 from headgate.crawling.site_run import SiteRun, Tools
-from headgate.engine.clock import SystemClock
+from headgate.engine.clock import AwakeClock, SystemClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.frontier.events import JournalEntry
 from headgate.frontier.frontier import Frontier, FrontierRules
@@ -149,7 +149,7 @@ class Told:
 async def crawl(name: str, seed: str) -> Curve:
     site = Site(name, seeds=(seed,))
     store = Listening()
-    async with HttpFetcher(SETTINGS) as fetcher:
+    async with HttpFetcher(SETTINGS, clock=AwakeClock()) as fetcher:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(

@@ -27,6 +27,7 @@ from pathlib import Path
 import uvloop
 from msgspec.structs import replace
 
+from headgate.engine.clock import AwakeClock
 from headgate.engine.real_parts import real_parts
 from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyWatcher, survey
 from headgate.features.survey.report import SurveyReport
@@ -94,7 +95,9 @@ def run_once(sites: int, most: int, *, only_answering: bool, keep: Path | None =
                 fetcher=FetcherSettings("bench", SURVEY_LIMITS, named=frozenset(("127.0.0.0/8",))),
             )
             began = time.monotonic()
-            fetcher = partial(HttpFetcher, resolver=FixedResolver(addresses(web)))
+            fetcher = partial(
+                HttpFetcher, resolver=FixedResolver(addresses(web)), clock=AwakeClock()
+            )
             parts = replace(real_parts(), open_fetcher=fetcher)
             report = uvloop.run(survey(job, parts, Nobody()))
             wall = time.monotonic() - began

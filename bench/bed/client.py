@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 
 import uvloop
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
@@ -117,7 +118,7 @@ class _Site:
 
 async def _run(settings: ClientSettings) -> ClientReport:
     report = ClientReport()
-    meter = Meter(settings.rate or math.inf)
+    meter = Meter(settings.rate or math.inf, clock=AwakeClock.now)
     for number, address in enumerate(settings.addresses):
         share = settings.rate / len(settings.addresses)
         meter.set_site(address, (settings.shares[number] if settings.shares else share) or math.inf)
@@ -128,7 +129,8 @@ async def _run(settings: ClientSettings) -> ClientReport:
         idle_connections=10_000,
     )
     named = frozenset(settings.addresses)
-    async with HttpFetcher(FetcherSettings("bed", limits, named), meter) as fetcher:
+    fetching = FetcherSettings("bed", limits, named)
+    async with HttpFetcher(fetching, meter, clock=AwakeClock()) as fetcher:
         report.started = time.time()
         sites = [_Site(fetcher, settings, address) for address in settings.addresses]
         tasks = [asyncio.ensure_future(site.run(report)) for site in sites]

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from headgate.crawling.ports import MachineClock
-from headgate.engine.clock import SystemClock
+from headgate.crawling.ports import Clock, MachineClock
+from headgate.engine.clock import AwakeClock, SystemClock
 from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 YEAR_2020, YEAR_2100 = 1_577_836_800.0, 4_102_444_800.0
@@ -30,12 +30,21 @@ def virtual(play: Play) -> None:
     run_virtually(run)
 
 
-EVERY_CLOCK = pytest.mark.parametrize("playing", [of_the_machine, virtual])
+def without_sleep(play: Callable[[Clock], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await play(AwakeClock())
+
+    asyncio.run(run())
+
+
+OfAnyClock = Callable[[Callable[[Clock], Awaitable[None]]], None]
+EVERY_CLOCK = pytest.mark.parametrize("playing", [of_the_machine, virtual, without_sleep])
+EVERY_MACHINE = pytest.mark.parametrize("playing", [of_the_machine, virtual])
 
 
 @EVERY_CLOCK
-def test_time_goes_on_as_timers_do_and_never_back(playing: Callable[[Play], None]) -> None:
-    async def play(clock: MachineClock) -> None:
+def test_time_goes_on_as_timers_do_and_never_back(playing: OfAnyClock) -> None:
+    async def play(clock: Clock) -> None:
         moments = [clock.now()]
         for _ in range(5):
             await asyncio.sleep(0.02)
@@ -47,8 +56,8 @@ def test_time_goes_on_as_timers_do_and_never_back(playing: Callable[[Play], None
 
 
 @EVERY_CLOCK
-def test_the_clock_on_the_wall_counts_from_1970(playing: Callable[[Play], None]) -> None:
-    async def play(clock: MachineClock) -> None:
+def test_the_clock_on_the_wall_counts_from_1970(playing: OfAnyClock) -> None:
+    async def play(clock: Clock) -> None:
         before = clock.wall()
         assert YEAR_2020 < before < YEAR_2100
         await asyncio.sleep(0.05)
@@ -57,7 +66,7 @@ def test_the_clock_on_the_wall_counts_from_1970(playing: Callable[[Play], None])
     playing(play)
 
 
-@EVERY_CLOCK
+@EVERY_MACHINE
 def test_sleep_and_work_are_sums(playing: Callable[[Play], None]) -> None:
     async def play(clock: MachineClock) -> None:
         asleep, cpu = clock.asleep(), clock.cpu()
@@ -67,6 +76,11 @@ def test_sleep_and_work_are_sums(playing: Callable[[Play], None]) -> None:
         assert 0 <= cpu <= clock.cpu()
 
     playing(play)
+
+
+def test_of_one_machine_two_clocks_differ_by_its_sleep() -> None:
+    whole, awake = SystemClock(), AwakeClock()
+    assert whole.now() - whole.asleep() == pytest.approx(awake.now(), abs=0.05)
 
 
 def test_a_virtual_machine_that_slept_is_later_by_every_clock_but_its_timers() -> None:

@@ -11,6 +11,7 @@ import pytest
 import uvloop
 
 from headgate.crawling.ports import Fetcher
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.testing.simulated_web import Answer, Line, SimulatedWeb
@@ -71,7 +72,7 @@ def over_sockets(web: Web, play: Play[Found]) -> Found:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         try:
-            async with HttpFetcher(SETTINGS) as fetcher, asyncio.timeout(60):
+            async with HttpFetcher(SETTINGS, clock=AwakeClock()) as fetcher, asyncio.timeout(60):
                 return await play(Asking(fetcher, f"http://127.0.0.1:{port}"))
         finally:
             server.close()

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from copy import copy
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress
 from headgate.engine.background_fleet import YieldingFleet
-from headgate.engine.clock import SystemClock
+from headgate.engine.clock import AwakeClock, SystemClock
 from headgate.engine.node import NodeJob, open_node
 from headgate.engine.process_messages import spawning
 from headgate.engine.processes import open_processes
@@ -54,7 +55,7 @@ async def _processes(job: NodeJob) -> AsyncIterator[Fleet]:
 @contextlib.asynccontextmanager
 async def _making_way(job: NodeJob) -> AsyncIterator[Fleet]:
     async with open_node(job, real_parts()) as node:
-        fleet = YieldingFleet(node, SiteProbe)
+        fleet = YieldingFleet(node, partial(SiteProbe, clock=AwakeClock()))
         async with fleet.at_work(lambda *_: None):
             yield fleet
             await fleet.close("interrupted")
@@ -89,7 +90,7 @@ class _Spidered(SpiderFleet):
 
 @contextlib.asynccontextmanager
 async def _spiders(job: NodeJob) -> AsyncIterator[Fleet]:
-    async with HttpFetcher(job.fetcher) as fetcher:
+    async with HttpFetcher(job.fetcher, clock=AwakeClock()) as fetcher:
         fleet = _Spidered(fetcher)
         yield fleet
         await fleet.close("interrupted")

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.dns import CachedResolver, FixedResolver, NetworkResolver, Resolver
 from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
@@ -24,11 +25,11 @@ def fixed() -> Resolver:
 
 
 def remembered() -> Resolver:
-    return CachedResolver(fixed())
+    return CachedResolver(fixed(), AwakeClock.now)
 
 
 def of_the_network_remembered() -> Resolver:
-    return CachedResolver(of_the_network())
+    return CachedResolver(of_the_network(), AwakeClock.now)
 
 
 EVERY_RESOLVER = pytest.mark.parametrize(

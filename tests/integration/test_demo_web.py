@@ -17,6 +17,7 @@ import uvloop
 from tests.machine import Machine
 
 import headgate
+from headgate.engine.clock import AwakeClock
 from headgate.features.demo.sites import DemoRequest, demo_sites
 from headgate.features.demo.web import DemoPlace, DemoWeb
 from headgate.fetching.client import FetcherSettings, HttpFetcher
@@ -56,7 +57,9 @@ class Visit:
 async def visiting() -> AsyncIterator[Visit]:
     async with DemoWeb() as web:
         hosts = frozenset(urlsplit(place.seed).hostname or "" for place in web.places)
-        async with HttpFetcher(FetcherSettings("https://example.org/", named=hosts)) as fetcher:
+        async with HttpFetcher(
+            FetcherSettings("https://example.org/", named=hosts), clock=AwakeClock()
+        ) as fetcher:
             yield Visit(web, fetcher)
 
 

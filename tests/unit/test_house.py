@@ -247,6 +247,25 @@ def test_only_a_session_wires_what_every_run_has() -> None:
     assert makers == {("engine/session.py", made) for made in OF_A_SESSION}
 
 
+def test_what_fetches_takes_its_clock() -> None:
+    """A clock of its own would count a suspension of the machine by other rules than the meter's,
+    and could not be a test's."""
+    reading = [
+        module.path
+        for module in modules()
+        if module.path.startswith("fetching/")
+        for node in ast.walk(module.tree)
+        if "time" in _names_imported(node)
+    ]
+    assert reading == []
+
+
+def _names_imported(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    return {node.module or ""} if isinstance(node, ast.ImportFrom) else set()
+
+
 def test_a_class_name_stands_for_one_thing() -> None:
     homes: dict[str, set[str]] = defaultdict(set)
     for module in modules():

@@ -12,7 +12,7 @@ from headgate.engine.stall_detection import Clocks
 from headgate.model.site import Site
 from headgate.model.units import Seconds
 
-__all__ = ["RunTime", "SystemClock", "time_left"]
+__all__ = ["AwakeClock", "RunTime", "SystemClock", "time_left"]
 
 _COUNTING_SLEEP: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """A clock that counts suspension; Linux has one."""
@@ -38,6 +38,17 @@ class SystemClock:
 
     def wall(self) -> float:
         return time.time()
+
+
+class AwakeClock:
+    """The same without the time that the machine was suspended, for what passes on the line.
+
+    A `headgate.crawling.ports.Clock`. Timers of the event loop go by this time, too: after a night
+    no response is late, no server was slow, and no credit has come together.
+    """
+
+    now = staticmethod(time.monotonic)
+    wall = staticmethod(time.time)
 
 
 _NO_TIME_SECONDS = 0.001

@@ -18,7 +18,7 @@ from headgate.crawling.node import Node
 from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
-from headgate.engine.clock import SystemClock
+from headgate.engine.clock import AwakeClock, SystemClock
 from headgate.engine.node import NodeJob, NodeParts, open_node
 from headgate.engine.process_messages import (
     Close,
@@ -155,7 +155,11 @@ def main(pipe: Pipe) -> None:
     raise_limit()
     job: NodeJob = pickle.loads(pipe.receive())
     gc.freeze()  # modules stay: the collector need not traverse them again
-    parts = NodeParts(SystemClock(), HttpFetcher, partial(SecondReader, cores=1))
+    parts = NodeParts(
+        SystemClock(),
+        partial(HttpFetcher, clock=AwakeClock()),
+        partial(SecondReader, cores=1),
+    )
     uvloop.run(_live_over(pipe, partial(open_node, job, parts)))
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from headgate.crawling.ports import MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
-from headgate.engine.clock import SystemClock
+from headgate.engine.clock import AwakeClock, SystemClock
 from headgate.engine.node import Listening, NodeJob, open_node
 from headgate.engine.parts import Parts
 from headgate.engine.planning_child import plan_in_child
@@ -26,10 +26,10 @@ def real_parts(listening: Listening | None = None) -> Parts:
     listening = listening or Listening()
     return Parts(
         clock=SystemClock(),
-        open_fetcher=HttpFetcher,
+        open_fetcher=partial(HttpFetcher, clock=AwakeClock()),
         open_catalog=SqliteCatalog,
         open_fleet=partial(_open_fleet, listening),
-        open_prober=SiteProbe,
+        open_prober=partial(SiteProbe, clock=AwakeClock()),
         make_plan=plan_in_child,
         second_reader=SecondReader,
         tables_beside=TablesBeside,

@@ -11,7 +11,6 @@ replaced once, silently: a GET may be repeated.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
@@ -24,6 +23,7 @@ from msgspec.structs import replace
 from headgate.bandwidth import receive_window
 from headgate.bandwidth.receive_window import fetches_at_once
 from headgate.bandwidth.server_tally import ServerTally
+from headgate.crawling.ports import Clock
 from headgate.fetching.connection import Connection, Surroundings
 from headgate.fetching.dns import (
     AddressGuard,
@@ -95,9 +95,14 @@ class HttpFetcher:
         settings: FetcherSettings,
         meter: Meter | None = None,
         resolver: Resolver | None = None,
+        *,
+        clock: Clock,
     ) -> None:
+        """``clock`` stands still while the machine is suspended: as the timers of the event loop,
+        and since no response is late, and no server slow, for what our machine slept."""
         give_large_blocks_back()
-        self.meter = meter or Meter(smooth=settings.smooth)
+        self._clock = clock
+        self.meter = meter or Meter(clock=clock.now, smooth=settings.smooth)
         """Rates are set there."""
         self._tallies = ServerTallies()
         self.servers = self._tallies.by_address
@@ -105,15 +110,17 @@ class HttpFetcher:
         self._limits = settings.limits
         idle = settings.limits.idle_connections
         self._pool = Pool(replace(settings.limits, idle_connections=most_idle(idle)))
-        self._around = Surroundings(settings.limits, self.meter, self._pool.forget)
-        self._resolver = resolver or CachedResolver(NetworkResolver())
+        self._around = Surroundings(settings.limits, self.meter, clock.now, self._pool.forget)
+        self._resolver = resolver or CachedResolver(NetworkResolver(), clock.now)
         tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
         guard = AddressGuard(settings.named, settings.named_for)
         self._identities = identities(settings.access)
         self._opener = Opener(self._around, self._resolver, guard, tls, self._identities)
         self._supply = Supply(self._opener, self._pool)
         self._origins = Origins()
-        self._heads = RequestHeads(settings.user_agent, settings.accept, self._identities)
+        self._heads = RequestHeads(
+            settings.user_agent, settings.accept, self._identities, clock.wall
+        )
         self._ledger = WireLedger()
         self._tick_seconds = _tick_seconds(settings.limits)
         self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
@@ -141,8 +148,8 @@ class HttpFetcher:
     ) -> Fetched | FetchFailure:
         """The response, or why there is none; raises only CancelledError, and `WorldFault` if this
         machine can open no connection: the URL is as good as before."""
-        left = time.time()
-        began = time.monotonic()
+        left = self._clock.wall()
+        began = self._clock.now()
         try:
             origin, target = self._origins.locate(request.url)
             identity = self._identities.get(request.site)
@@ -151,7 +158,7 @@ class HttpFetcher:
                 await identity.enter(request.site, self._ask)
             return await self._fetch(request, origin, target, witness)
         except FetchFault as fault:
-            seconds = time.monotonic() - began
+            seconds = self._clock.now() - began
             return FetchFailure(
                 request.url,
                 fault.kind,
@@ -229,7 +236,7 @@ class HttpFetcher:
         wanted = ResponseFilter.of(request)
         reply = Reply(request.max_bytes, self._limits, wanted, witness, bodiless=bodiless)
         exchange = Exchange(request, reply)
-        asked = time.monotonic()
+        asked = self._clock.now()
         self.meter.under_way[request.site] += 1
         try:
             if not self.meter.limiter.free(request.site):
@@ -243,8 +250,8 @@ class HttpFetcher:
                 await self._around.crumbs.turn(connection.origin.host, exchange)
                 await exchange.response_meter.pay_for_request()
             self._ledger.begin(request.site, connection)
-            left = time.time()
-            began = time.monotonic()
+            left = self._clock.wall()
+            began = self._clock.now()
             await connection.start(head + request.body, exchange)
         except FetchFault as fault:
             self._supply.drop(connection)
@@ -266,7 +273,7 @@ class HttpFetcher:
         return _fetched(request.url, heads, connection, left, exchange)
 
     def _tick(self) -> None:
-        now = time.monotonic()
+        now = self._clock.now()
         for connection in list(self._ledger):
             connection.look_after(now)
         self._around.crumbs.look(now)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
-import time
 from collections.abc import Callable
 
 from headgate.bandwidth.receive_window import wire_bytes
@@ -40,10 +39,17 @@ _LOOKS = 6
 class Surroundings:
     """What all connections of a loop share."""
 
-    def __init__(self, limits: Limits, meter: Meter, dropped: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        meter: Meter,
+        now: Callable[[], float],
+        dropped: Callable[[Connection], None],
+    ) -> None:
         """``dropped`` is called with idle connections that ended."""
         self.limits = limits
         self.meter = meter
+        self.now = now
         self.crumbs = TinySegmentLimiter(meter)
         self.buffers = Buffers()
         self.dropped = dropped
@@ -84,7 +90,7 @@ class Connection:
     def start(self, request_head: bytes, exchange: Exchange) -> asyncio.Future[None]:
         """Send a request; the future completes with the response, or raises a FetchFault."""
         exchange.over = over = asyncio.get_running_loop().create_future()
-        exchange.sent = exchange.latest = time.monotonic()
+        exchange.sent = exchange.latest = self._around.now()
         self._exchange = exchange
         self._changes = self._around.meter.changes
         self.served += 1
@@ -143,7 +149,7 @@ class Connection:
         if amount:
             self._receive(amount)
         else:
-            exchange.waiting_since = time.monotonic()
+            exchange.waiting_since = self._around.now()
             self.channel.look_away(crumbs=exchange.response_meter.crumbs)
             self._guard(exchange.response_meter, exchange.waiting_since, look=0)
 
@@ -202,7 +208,7 @@ class Connection:
     def _resume(self, amount: int) -> None:
         exchange = self._exchange
         if exchange is not None:
-            exchange.resume(time.monotonic())
+            exchange.resume(self._around.now())
             self.channel.look_again(self._on_readable)
             self._receive(amount)
 
@@ -221,7 +227,7 @@ class Connection:
             self._drop()
 
     def _take(self, exchange: Exchange, size: int) -> None:
-        exchange.latest = now = time.monotonic()
+        exchange.latest = now = self._around.now()
         if not exchange.first_byte:
             exchange.first_byte = now
         try:
@@ -292,7 +298,7 @@ class Connection:
         return line.arrivals()[1] - line.settled
 
     def _settle(self, exchange: Exchange, *, whole: bool) -> None:
-        exchange.finished = time.monotonic()
+        exchange.finished = self._around.now()
         if exchange.response_meter is not None:
             exchange.wire_bytes = exchange.response_meter.close(whole=whole)
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -128,7 +127,7 @@ class _Remembered(msgspec.Struct, frozen=True):
 class CachedResolver:
     """Caches another resolver's answers; the least recently used are dropped first."""
 
-    def __init__(self, resolver: Resolver, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, resolver: Resolver, clock: Callable[[], float]) -> None:
         self._resolver = resolver
         self._clock = clock
         self._known: OrderedDict[str, _Remembered] = OrderedDict()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -33,8 +32,8 @@ class Meter:
     def __init__(
         self,
         total: float = math.inf,
-        clock: Callable[[], float] = time.monotonic,
         *,
+        clock: Callable[[], float],
         smooth: bool = False,
     ) -> None:
         self.limiter = RateLimiter(total, clock(), smooth=smooth)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
 from headgate.fetching.exchange import Reply
@@ -29,7 +28,15 @@ _OURS = frozenset(("content-length", "host", "transfer-encoding"))
 class RequestHeads:
     """The request heads of one fetcher; cookies live as long as it does."""
 
-    def __init__(self, user_agent: str, accept: str, identities: Mapping[str, Identity]) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        accept: str,
+        identities: Mapping[str, Identity],
+        wall: Callable[[], float],
+    ) -> None:
+        """``wall``: of the clock, by which cookies expire."""
+        self._wall = wall
         self._same_lines = (
             f"User-Agent: {user_agent}\r\nAccept: {accept}\r\n"
             "Accept-Encoding: gzip, deflate, br, zstd\r\n"
@@ -56,7 +63,7 @@ class RequestHeads:
         lines = ""
         jar = self._jars.get(request.site)
         if jar is not None:
-            cookies = jar.header(origin.host, target, secure=origin.secure, now=time.time())
+            cookies = jar.header(origin.host, target, secure=origin.secure, now=self._wall())
             if cookies:
                 lines += f"Cookie: {cookies}\r\n"
         for name, value in request.headers:
@@ -78,7 +85,7 @@ class RequestHeads:
                     await asyncio.to_thread(public_suffixes)
                     self._knows_suffixes = True
                 jar = self._jars.setdefault(site, CookieJar())
-                jar.store(origin.host, target, value, time.time())
+                jar.store(origin.host, target, value, self._wall())
 
 
 def _own_lines(headers: Sequence[tuple[str, str]]) -> str:

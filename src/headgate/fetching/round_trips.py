@@ -7,12 +7,12 @@ import contextlib
 import os
 import socket
 import struct
-import time
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
 
+from headgate.crawling.ports import Clock
 from headgate.fetching.dns import CachedResolver, NetworkResolver
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.tcp import open_socket, round_trip_seconds
@@ -65,8 +65,9 @@ class LineProbe:
     ``_asked`` holds open probes by number.
     """
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: Heard, clock: Clock) -> None:
         self._heard = heard
+        self._clock = clock
         self._candidates: list[Target] = []
         self._sockets: dict[socket.AddressFamily, EchoSocket | None] = {}
         self._asked: dict[int, _Question] = {}
@@ -96,7 +97,7 @@ class LineProbe:
 
     def _ask_next(self) -> float:
         """Probe one server; returns the seconds until the next probe."""
-        self._forget_lost(time.monotonic())
+        self._forget_lost(self._clock.now())
         by_echo = [target for target in self._candidates if self._may_answer(target)]
         chosen = sorted(by_echo or self._candidates, key=self._distance)[:MOST_SERVERS]
         if not chosen:
@@ -137,7 +138,9 @@ class LineProbe:
         assert opened is not None
         address, cookie = target.address, os.urandom(8)
         self._unanswered[address] = self._unanswered.get(address, 0) + 1
-        self._asked[self._number] = _Question(address, cookie, time.monotonic(), time.time())
+        self._asked[self._number] = _Question(
+            address, cookie, self._clock.now(), self._clock.wall()
+        )
         try:
             opened.send(address, self._number, cookie)
         except OSError:  # no route, a full buffer: as good as lost
@@ -150,7 +153,7 @@ class LineProbe:
             except OSError:
                 return
             if echo is not None:
-                self._take(echo, time.monotonic(), time.time())
+                self._take(echo, self._clock.now(), self._clock.wall())
 
     def _take(self, echo: Echo, now: float, wall: float) -> None:
         question = self._asked.get(echo.number)
@@ -171,7 +174,7 @@ class LineProbe:
             async with asyncio.timeout(_LOST_SECONDS):
                 loop = asyncio.get_running_loop()
                 await loop.sock_connect(sock, (target.address, target.port))
-            self._note(target.address, round_trip_seconds(sock), time.monotonic())
+            self._note(target.address, round_trip_seconds(sock), self._clock.now())
         except OSError:  # a timeout is one, too
             pass
         finally:
@@ -296,9 +299,9 @@ class SiteProbe:
     addresses are known.
     """
 
-    def __init__(self, heard: Heard) -> None:
-        self._resolver = CachedResolver(NetworkResolver())
-        self._probe = LineProbe(heard)
+    def __init__(self, heard: Heard, clock: Clock) -> None:
+        self._resolver = CachedResolver(NetworkResolver(), clock.now)
+        self._probe = LineProbe(heard, clock)
         self._targets: dict[str, Target] = {}
         self._finding: dict[str, asyncio.Task[None]] = {}
 

@@ -22,7 +22,7 @@ from headgate.control.run_report import RunLog, make_report
 from headgate.crawling.progress import Progress
 from headgate.engine.budget import is_unlimited
 from headgate.engine.chosen_policy import followed_policy
-from headgate.engine.clock import SystemClock, time_left
+from headgate.engine.clock import AwakeClock, SystemClock, time_left
 from headgate.engine.forecasting import forecast_sites
 from headgate.engine.session import conducting
 from headgate.features.survey.wrapping_up import registrable_domain
@@ -82,7 +82,7 @@ class SharedSession:
     def __init__(self, terms: HeadgateSettings) -> None:
         self.terms = terms
         self.seats: list[Spider] = []
-        self.fetcher = HttpFetcher(terms.fetcher)
+        self.fetcher = HttpFetcher(terms.fetcher, clock=AwakeClock())
         self._clock = SystemClock()
         self._names = SiteNames(terms.sites)
         self._of_file = {site.name: site for site in terms.sites}

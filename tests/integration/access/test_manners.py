@@ -17,6 +17,7 @@ import pytest
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.site import Access
@@ -59,7 +60,7 @@ def fetched(
     settings: FetcherSettings, requests: list[FetchRequest]
 ) -> list[Fetched | FetchFailure]:
     async def run() -> list[Fetched | FetchFailure]:
-        async with HttpFetcher(settings) as fetcher:
+        async with HttpFetcher(settings, clock=AwakeClock()) as fetcher:
             return [await fetcher.fetch(request) for request in requests]
 
     return asyncio.run(run())

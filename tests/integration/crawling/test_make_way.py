@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.progress import Progress
 from headgate.engine.background_fleet import YieldingFleet
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.round_trips import SiteProbe
 from headgate.model.site import Site
 from headgate.model.task import Task
@@ -54,7 +56,7 @@ def test_the_budget_is_the_ceiling_and_the_plan_hears_of_the_line() -> None:
     told: list[tuple[float, bool]] = []
 
     async def crawl() -> None:
-        way = YieldingFleet(fleet, SiteProbe)
+        way = YieldingFleet(fleet, partial(SiteProbe, clock=AwakeClock()))
         way.set_total(math.inf)
         async with way.at_work(lambda rate, held_back: told.append((rate, held_back))):
             way.start(Task(Site("docs", ("http://127.0.0.1:1/",))))

@@ -11,6 +11,7 @@ from tests.acceptance.small_web import SmallWeb, serving
 from headgate.control.forecast import Scouted
 from headgate.control.size_estimate import LOOK_BYTES
 from headgate.crawling.page_reader import PageReader
+from headgate.engine.clock import AwakeClock
 from headgate.features.plan import scouting
 from headgate.features.plan.scouting import scout_all
 from headgate.fetching.client import FetcherSettings, HttpFetcher
@@ -27,7 +28,7 @@ def looked_at(*webs: SmallWeb) -> tuple[dict[str, Scouted], int]:
 
     async def session() -> tuple[dict[str, Scouted], int]:
         sites = [Site(str(web.port), seeds=(web.seed,)) for web in webs]
-        async with HttpFetcher(SETTINGS) as fetcher:
+        async with HttpFetcher(SETTINGS, clock=AwakeClock()) as fetcher:
             found = await scout_all(sites, fetcher, PageReader(), AT_ONCE)
             return found, fetcher.carried()
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import msgspec
 import uvloop
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.limits import Limits
@@ -119,7 +120,9 @@ async def fetching(
     settings = FetcherSettings(
         "https://example.org/crawler", limits, named=frozenset({"127.0.0.1", "named.test"})
     )
-    async with HttpFetcher(settings, meter, FixedResolver({"*": "127.0.0.1"})) as fetcher:
+    async with HttpFetcher(
+        settings, meter, FixedResolver({"*": "127.0.0.1"}), clock=AwakeClock()
+    ) as fetcher:
         yield fetcher
 
 

@@ -10,6 +10,7 @@ import pytest
 import uvloop
 from msgspec import structs
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import HttpFetcher
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
@@ -363,7 +364,7 @@ def test_a_server_slow_to_answer_is_asked_more_at_once_within_politeness() -> No
             await wire.say(page(b"x" * 4_000))
 
     async def session() -> tuple[int, int, int]:
-        meter = Meter(50_000.0)
+        meter = Meter(50_000.0, clock=AwakeClock.now)
         async with serving(thinking) as server, fetching(meter=meter) as fetcher:
             near = fetcher.connections("site", server.url(), 5_000)
             for number in range(3):

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.dns import CachedResolver, DnsAnswer, FixedResolver, NetworkResolver
 from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
@@ -50,7 +51,7 @@ def test_lifetimes_are_held_within_bounds(lifetime: float, held: float) -> None:
 def test_all_who_ask_at_once_get_one_answer() -> None:
     async def session() -> None:
         slow = _Slow(60.0)
-        resolver = CachedResolver(slow)
+        resolver = CachedResolver(slow, AwakeClock.now)
         first = asyncio.ensure_future(resolver.resolve("a"))
         rest = [asyncio.ensure_future(resolver.resolve("a")) for _ in range(20)]
         await asyncio.sleep(0)

@@ -12,6 +12,7 @@ from .scripted import Wire, serving
 FETCHER = """
 import asyncio, os, resource, socket, sys
 import uvloop
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.dns import CachedResolver, FixedResolver, NetworkResolver
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.errors import HeadgateError
@@ -40,8 +41,9 @@ async def main():
     settings = FetcherSettings("tests", named=frozenset({"127.0.0.0/8"}))
     here = FixedResolver({"*": "127.0.0.1"})
     async with (
-        HttpFetcher(settings, resolver=here) as fetcher,
-        HttpFetcher(settings, resolver=CachedResolver(NetworkResolver())) as other,
+        HttpFetcher(settings, resolver=here, clock=AwakeClock()) as fetcher,
+        HttpFetcher(settings, resolver=CachedResolver(NetworkResolver(), AwakeClock.now),
+                    clock=AwakeClock()) as other,
     ):
         at = f"http://127.0.0.%d:{port}/"
         await told("first", fetcher, at % 1)

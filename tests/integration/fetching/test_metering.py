@@ -15,6 +15,7 @@ from msgspec import structs
 from tests.machine import Machine
 
 from headgate.bandwidth.receive_window import SEGMENT, Opening
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
@@ -49,7 +50,7 @@ def seconds(span: Span) -> float:
 
 def test_pages_come_at_the_rate(machine: Machine) -> None:
     async def session() -> Span:
-        meter = Meter(200_000.0)
+        meter = Meter(200_000.0, clock=AwakeClock.now)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
             return await _all(fetcher, [server.url("/10000")] * 20, 10_500)
 
@@ -60,7 +61,7 @@ def test_pages_come_at_the_rate(machine: Machine) -> None:
 
 def test_a_response_larger_than_expected_is_paid_all_the_same(machine: Machine) -> None:
     async def session() -> Span:
-        meter = Meter(200_000.0)
+        meter = Meter(200_000.0, clock=AwakeClock.now)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
             return await _all(fetcher, [server.url("/50000")] * 4, 100)
 
@@ -100,7 +101,7 @@ def test_segments_of_one_byte_are_kept_out_and_come_whole_later(
                 await wire.say(bytes([byte]))
 
     async def session() -> None:
-        meter = Meter(rate)
+        meter = Meter(rate, clock=AwakeClock.now)
         async with serving(drops) as server, fetching(Limits(), meter) as fetcher:
             outcome = await fetcher.fetch(asking(server.url("/")))
             assert isinstance(outcome, Fetched), outcome
@@ -114,7 +115,7 @@ def test_a_response_smaller_than_expected_is_refunded(machine: Machine) -> None:
     """Paid as expected it would be ten seconds."""
 
     async def session() -> Span:
-        meter = Meter(200_000.0)
+        meter = Meter(200_000.0, clock=AwakeClock.now)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
             return await _all(fetcher, [server.url("/100")] * 100, 20_000)
 
@@ -135,7 +136,7 @@ def test_a_limit_may_come_and_go_in_the_middle_of_a_response(machine: Machine) -
     """All that is left when it comes would take a quarter of an hour."""
 
     async def session() -> Span:
-        meter = Meter()
+        meter = Meter(clock=AwakeClock.now)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
             loop = asyncio.get_running_loop()
             loop.call_later(0.02, meter.set_total, 50_000.0)
@@ -153,7 +154,7 @@ def test_time_in_line_is_no_time_out() -> None:
     limits = structs.replace(PATIENT, first_byte_seconds=1.0, stall_seconds=1.0, total_seconds=1.0)
 
     async def session() -> None:
-        meter = Meter(30_000.0)
+        meter = Meter(30_000.0, clock=AwakeClock.now)
         async with serving(_pages) as server, fetching(limits, meter) as fetcher:
             await _all(fetcher, [server.url("/30000")] * 4, 30_000)
 
@@ -162,7 +163,7 @@ def test_time_in_line_is_no_time_out() -> None:
 
 def test_a_cancelled_wait_costs_nothing() -> None:
     async def session() -> None:
-        meter = Meter(10_000.0)
+        meter = Meter(10_000.0, clock=AwakeClock.now)
         await meter.pay("site", 8_000.0)
         waits = [asyncio.ensure_future(meter.pay("site", 50_000.0)) for _ in range(5)]
         await asyncio.sleep(0.01)
@@ -180,7 +181,7 @@ def test_a_cancelled_wait_costs_nothing() -> None:
 
 def test_a_raised_rate_wakes_those_who_wait() -> None:
     async def session() -> None:
-        meter = Meter(1_000.0)
+        meter = Meter(1_000.0, clock=AwakeClock.now)
         await meter.pay("site", 100_000.0)
         wait = asyncio.ensure_future(meter.pay("site", 1.0))
         await asyncio.sleep(0.05)
@@ -194,7 +195,7 @@ def test_a_raised_rate_wakes_those_who_wait() -> None:
 
 def test_sites_have_their_own_rates() -> None:
     async def session() -> None:
-        meter = Meter()
+        meter = Meter(clock=AwakeClock.now)
         meter.set_site("slow", 10_000.0)
         before = time.monotonic()
         await meter.pay("fast", 1e9)
@@ -220,7 +221,7 @@ def test_an_honest_site_keeps_its_rate_beside_segments_of_one_byte(machine: Mach
     """Ten such responses wait for each other, come whole, and nobody else waits for them."""
 
     async def session() -> Span:
-        meter = Meter(200_000.0)
+        meter = Meter(200_000.0, clock=AwakeClock.now)
         meter.set_site("site", 100_000.0)
         meter.set_site("bad", 100_000.0)
         async with (

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching import round_trips
 from headgate.fetching.round_trips import EchoSocket, LineProbe, Target
 
@@ -29,7 +30,7 @@ async def heard(
 ) -> tuple[Answers, float]:
     """So long at least, and until it is enough: addresses with round trips, and how long it was."""
     answers: Answers = []
-    probe = LineProbe(lambda address, trip, _now: answers.append((address, trip)))
+    probe = LineProbe(lambda address, trip, _now: answers.append((address, trip)), AwakeClock())
     probe.aim(targets)
     began = time.monotonic()
     task = asyncio.ensure_future(probe.run())

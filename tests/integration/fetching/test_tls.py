@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.metering import Meter
@@ -81,7 +82,7 @@ def fetcher_for(
         verify_tls=verify,
         authorities=None if authorities is None else str(authorities),
     )
-    return HttpFetcher(settings, meter, FixedResolver({"*": "127.0.0.1"}))
+    return HttpFetcher(settings, meter, FixedResolver({"*": "127.0.0.1"}), clock=AwakeClock())
 
 
 def test_pages_come_through_whole_on_one_connection(certificate: Path) -> None:
@@ -188,7 +189,7 @@ def test_a_limit_holds_under_tls(certificate: Path) -> None:
     body = bytes(60_000)
 
     async def session() -> None:
-        meter = Meter(100_000.0)
+        meter = Meter(100_000.0, clock=AwakeClock.now)
         fetcher = fetcher_for(certificate, meter=meter)
         async with serving(certificate, body) as server, fetcher:
             loop = asyncio.get_running_loop()

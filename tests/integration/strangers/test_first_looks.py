@@ -6,6 +6,7 @@ import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.page_reader import PageReader
+from headgate.engine.clock import AwakeClock
 from headgate.features.plan.scouting import scout_all
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.frontier.traps import LONGEST_URL
@@ -28,7 +29,7 @@ def test_urls_too_long_for_a_crawl_are_neither_asked_for_nor_counted() -> None:
     """Each of them held against rules of wildcards takes long, and a crawl would not take them."""
 
     async def looked_at(web: SmallWeb) -> float:
-        async with HttpFetcher(SETTINGS) as fetcher:
+        async with HttpFetcher(SETTINGS, clock=AwakeClock()) as fetcher:
             found = await scout_all([Site("a", seeds=(web.seed,))], fetcher, PageReader(), 2)
             return found["a"].size.high
 

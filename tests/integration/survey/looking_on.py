@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from headgate.engine.clock import AwakeClock
 from headgate.engine.parts import Parts
 from headgate.engine.real_parts import real_parts
 from headgate.features.survey.job import SurveyMoment, SurveyUnderWay, SurveyWatcher
@@ -44,5 +45,5 @@ class Nobody(SurveyWatcher):
 
 
 def parts_with_names(addresses: Mapping[str, str]) -> Parts:
-    fetcher = partial(HttpFetcher, resolver=FixedResolver(addresses))
+    fetcher = partial(HttpFetcher, resolver=FixedResolver(addresses), clock=AwakeClock())
     return replace(real_parts(), open_fetcher=fetcher)

@@ -12,6 +12,7 @@ import certifi
 import pytest
 from msgspec.structs import replace
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching import dns, response, round_trips, tiny_segments
 from headgate.fetching import opener as opener_module
 from headgate.fetching import origin as origin_module
@@ -233,7 +234,7 @@ def test_round_trips_of_servers_no_longer_aimed_at_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(round_trips, "_MOST_REMEMBERED", 5)
-    probe = round_trips.LineProbe(lambda *_: None)
+    probe = round_trips.LineProbe(lambda *_: None, AwakeClock())
     near, far = (round_trips.Target(address, 80) for address in ("192.0.2.1", "192.0.2.2"))
     for target, trip, shortest in ((near, 0.2, 0.2), (far, 0.5, 0.5), (near, 0.3, 0.2)):
         probe._note(target.address, trip, 0.0)

@@ -6,6 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import cast
 
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.exchange import Exchange
 from headgate.fetching.metering import Meter, ResponseMeter
 from headgate.fetching.tiny_segments import TinySegmentLimiter
@@ -44,7 +45,7 @@ async def asking(turns: TinySegmentLimiter, host: str) -> tuple[Exchange, asynci
 
 def test_who_sends_whole_segments_waits_for_nobody() -> None:
     async def session() -> None:
-        turns = known(Meter(SLOW), "a")
+        turns = known(Meter(SLOW, clock=AwakeClock.now), "a")
         for _ in range(9):
             await turns.turn("honest", exchange())
         turns.leave("a", exchange(crumbs=False))
@@ -55,7 +56,7 @@ def test_who_sends_whole_segments_waits_for_nobody() -> None:
 
 def test_each_host_has_its_place_before_one_has_two() -> None:
     async def session() -> None:
-        turns = known(Meter(SLOW), "a", "b")
+        turns = known(Meter(SLOW, clock=AwakeClock.now), "a", "b")
         ours = [await asking(turns, "a") for _ in range(PLACES + 1)]
         theirs = [await asking(turns, "b") for _ in range(2)]
         assert [task.done() for _, task in ours] == [True] * PLACES + [False]
@@ -76,7 +77,7 @@ def test_each_host_has_its_place_before_one_has_two() -> None:
 
 def test_a_wait_that_is_cancelled_takes_no_place() -> None:
     async def session() -> None:
-        turns = known(Meter(SLOW), "a")
+        turns = known(Meter(SLOW, clock=AwakeClock.now), "a")
         ours = [await asking(turns, "a") for _ in range(PLACES)]
         _, cancelled = await asking(turns, "a")
         last, waiting = await asking(turns, "a")
@@ -91,7 +92,7 @@ def test_a_wait_that_is_cancelled_takes_no_place() -> None:
 
 def test_one_that_brings_next_to_nothing_keeps_nobody_waiting() -> None:
     async def session() -> None:
-        turns = known(Meter(SLOW), "a", "b")
+        turns = known(Meter(SLOW, clock=AwakeClock.now), "a", "b")
         drips = [await asking(turns, "a") for _ in range(PLACES)]
         late, waiting = await asking(turns, "b")
         turns.look(now=1.5)

@@ -20,6 +20,7 @@ from pathlib import Path
 import uvloop
 
 from headgate.bandwidth.admission_control import StartDownload
+from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
@@ -137,8 +138,9 @@ async def _run(settings: ClientSettings) -> ClientReport:
     world = make_world(settings.seed)
     limits = Limits(first_byte_seconds=120.0, stall_seconds=120.0, total_seconds=1e6)
     named = frozenset(server_address(number) for number in range(len(world.servers)))
-    meter = Meter(form.limit if form.enforced else math.inf)
-    async with HttpFetcher(FetcherSettings("lab", limits, named), meter) as fetcher:
+    meter = Meter(form.limit if form.enforced else math.inf, clock=AwakeClock.now)
+    fetching = FetcherSettings("lab", limits, named)
+    async with HttpFetcher(fetching, meter, clock=AwakeClock()) as fetcher:
         crawl = _Crawl(form, world, fetcher)
         await crawl.run(settings.seconds)
     return crawl.report
