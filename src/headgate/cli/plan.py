@@ -24,7 +24,7 @@ from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, format_size
 from headgate.site_file.parsing import site_error
-from headgate.site_file.values import read_bandwidth, read_count
+from headgate.site_file.values import Count, read_bandwidth
 
 if TYPE_CHECKING:
     from headgate.control.forecast import Forecast
@@ -318,7 +318,7 @@ def _whole(text: str) -> int:
 
 
 def _crawlers(text: str) -> int:
-    return read_count(_whole(text))
+    return Count()(_whole(text))
 
 
 def _seed(text: str) -> int:

@@ -8,42 +8,35 @@ it is left out, that field's default holds. Keys that need more than their own v
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from headgate.model.errors import UserMistake
 from headgate.model.grid import Mode, Placement
-from headgate.model.units import Seconds, parse_duration
+from headgate.model.site import OnDeadline, Requisites
+from headgate.model.units import Seconds
 from headgate.site_file.site_values import ACCESS_READERS, KEEPING_READERS, read_volume
 from headgate.site_file.values import (
-    did_you_mean,
-    quantity,
-    read_cap,
-    read_connections,
+    SOMETHING,
+    Count,
+    duration,
+    one_of,
+    rate,
     read_contact,
-    read_count,
-    read_deadline,
-    read_delay,
-    read_depth,
     read_files,
-    read_floor,
     read_focus,
-    read_limit,
     read_make_way,
-    read_on_deadline,
     read_order,
     read_patterns,
     read_policy,
     read_queries,
-    read_requisites,
     read_seeds,
-    read_size,
     read_store,
-    read_time,
     read_types,
     shown,
-    whole_number,
+    size,
 )
 
 __all__ = [
@@ -62,31 +55,18 @@ __all__ = [
 
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 2.0, 86_400.0
-_MOST_NODES = 100
-
-Choice = TypeVar("Choice", Mode, Placement)
+_READ_LEASE = duration("60s")
+_AT_ONCE = Count(1, 100, "{} is too many for any server; say 100 or fewer")
+_COUNT = Count()
+_NO_FLOOR = "the floor must be above 0 and finite; give a rate like '20 KB/s'"
+_LIMIT = size("50 MB", 1, "a limit of 0 lets nothing through; give more or drop the key")
 
 
 def read_lease(value: object) -> Seconds:
-    seconds = quantity(parse_duration, value, "duration", "60s")
+    seconds = _READ_LEASE(value)
     if not _SHORTEST_LEASE <= seconds <= _LONGEST_LEASE:
         raise UserMistake(f"a lease of {seconds:g} s; take one between 2s and 1d, like '60s'")
     return seconds
-
-
-def read_mode(value: object) -> Mode:
-    return _one_of(Mode, value)
-
-
-def read_placement(value: object) -> Placement:
-    return _one_of(Placement, value)
-
-
-def _one_of(kind: type[Choice], value: object) -> Choice:
-    names = tuple(choice.value for choice in kind)
-    if not isinstance(value, str) or value not in names:
-        raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
-    return kind(value)
 
 
 def read_audit(value: object) -> float:
@@ -104,16 +84,9 @@ def read_reference(value: object) -> str:
     return parts.geturl()
 
 
-def read_nodes_at_once(value: object) -> int:
-    number = whole_number(value, least=1)
-    if number > _MOST_NODES:
-        raise UserMistake(f"{number} is too many for any server; say {_MOST_NODES} or fewer")
-    return number
-
-
 GRID_READERS = {
-    "mode": read_mode,
-    "placement": read_placement,
+    "mode": one_of(Mode),
+    "placement": one_of(Placement),
     "lease": read_lease,
     "audit": read_audit,
     "reference": read_reference,
@@ -130,22 +103,38 @@ SITE_READERS: Readers = {
     "seeds": read_seeds,
     "include": read_patterns,
     "exclude": read_patterns,
-    "depth": read_depth,
-    "deadline": read_deadline,
-    "on_deadline": read_on_deadline,
-    "expect": read_size,
-    "max_rate": read_cap,
-    "max_pages": read_count,
-    "max_bytes": read_limit,
-    "max_time": read_time,
-    "max_page_size": read_limit,
+    "depth": Count(least=0),
+    "deadline": duration(
+        "30m", SOMETHING, "a deadline of 0 leaves no time; give more or drop the key"
+    ),
+    "on_deadline": one_of(OnDeadline),
+    "expect": size(
+        "120 MB", SOMETHING, "a size of 0 leaves nothing to crawl; give the bytes you expect"
+    ),
+    "max_rate": rate(
+        "200 KB/s",
+        SOMETHING,
+        "a max_rate of 0 lets no byte through; raise it or drop the key",
+        sys.float_info.max,
+        "'unlimited' is no bound; drop the key",
+    ),
+    "max_pages": _COUNT,
+    "max_bytes": _LIMIT,
+    "max_time": duration(
+        "10m", SOMETHING, "a time of 0 leaves none to crawl in; give more or drop the key"
+    ),
+    "max_page_size": _LIMIT,
     "fetch": read_types,
     "store": read_store,
-    "requisites": read_requisites,
+    "requisites": one_of(Requisites),
     "max_queries": read_queries,
-    "connections": read_connections,
-    "delay": read_delay,
-    "nodes_at_once": read_nodes_at_once,
+    "connections": _AT_ONCE,
+    "delay": duration(
+        "500ms",
+        most=3600.0,
+        too_much="{} between two requests is too long; say an hour or less",
+    ),
+    "nodes_at_once": _AT_ONCE,
     "focus": read_focus,
     "focus_pages": read_files,
     "order": read_order,
@@ -153,12 +142,12 @@ SITE_READERS: Readers = {
 """Besides those of `Access` and `Keeping`."""
 
 BUDGET_READERS: Readers = {
-    "crawlers": read_count,
+    "crawlers": _COUNT,
     "policy": read_policy,
     "make_way": read_make_way,
-    "make_way_floor": read_floor,
+    "make_way_floor": rate("20 KB/s", SOMETHING, _NO_FLOOR, sys.float_info.max, _NO_FLOOR),
     "volume": read_volume,
-    "processes": read_count,
+    "processes": _COUNT,
     "contact": read_contact,
 }
 

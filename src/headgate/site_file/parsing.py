@@ -38,11 +38,11 @@ from headgate.site_file.site_values import (
 )
 from headgate.site_file.toml_text import MOST_SITES, Path, SiteFileText, TomlPositions
 from headgate.site_file.values import (
+    Count,
     ElementMistake,
     did_you_mean,
     read_admission,
     read_bandwidth,
-    read_count,
     read_country,
     read_order_of_all,
     read_quota,
@@ -198,7 +198,7 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
 def _order_of_all(table: _Table) -> ScoreOrder | None:
     usual = ScoreOrder()
     admission = table.read("admission", read_admission, usual.admission)
-    look_ahead = table.read("look_ahead", read_count, usual.look_ahead)
+    look_ahead = table.read("look_ahead", Count(), usual.look_ahead)
     if "order" in table.values:
         table.read("order", read_order_of_all, "")
         return ScoreOrder(admission, look_ahead)

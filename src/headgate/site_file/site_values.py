@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
@@ -19,13 +21,14 @@ from headgate.model.keeping import (
 )
 from headgate.model.selector import parse_selectors
 from headgate.model.site import IGNORE
-from headgate.model.units import Seconds, format_duration, parse_duration, parse_size
+from headgate.model.units import Seconds, format_duration
 from headgate.site_file.values import (
     ElementMistake,
     did_you_mean,
-    quantity,
+    duration,
     read_patterns,
     shown,
+    size,
     strings,
     web_address,
 )
@@ -156,12 +159,16 @@ ACCESS_READERS = {
 
 _LARGEST_IMPORTANCE = 1e6
 _SOONEST_PROMISE = 10.0
-_SHORTEST_INTERVAL = 1.0
-_SHORTEST_VOLUME, _SMALLEST_VOLUME = 60.0, 1e6
-_MOST_VERSIONS, _SHORTEST_RETENTION = 1_000_000, 3600.0
+_MOST_VERSIONS = 1_000_000
 _MOST_RULES = 50
 _MOST_PATTERN = 500
 _MOST_COMMAND = 4_000
+_READ_PROMISE = duration("24h")
+_READ_RETENTION = duration(
+    "90d", 3600.0, "versions stay for an hour at least; write '90d', or a number like 10"
+)
+_READ_VOLUME_TIME = duration("1d", 60.0, "a volume covers a minute or more; write '1d'")
+_READ_VOLUME_SIZE = size("1 GB", 1e6, "{} is less than a visit; write '1 GB', or a time like '1d'")
 _HAS_TIME_UNIT = re.compile(r"[\d\s.]*\d\s*(?:ms|[smhdw])[\s\dsmhdw.]*")
 
 
@@ -174,20 +181,13 @@ def read_importance(value: object) -> float:
 
 
 def read_fresh_within(value: object) -> Seconds:
-    within = quantity(parse_duration, value, "duration", "24h")
+    within = _READ_PROMISE(value)
     if within < _SOONEST_PROMISE:
         raise UserMistake(
             f"{format_duration(within)} cannot be promised: a visit alone takes seconds;"
             f" say {format_duration(_SOONEST_PROMISE)} or more"
         )
     return within
-
-
-def read_min_interval(value: object) -> Seconds:
-    interval = quantity(parse_duration, value, "duration", "1h")
-    if interval < _SHORTEST_INTERVAL:
-        raise UserMistake("a page is fetched at most once a second; say '1s' or more")
-    return interval
 
 
 def read_ignore(value: object) -> tuple[str, ...]:
@@ -245,24 +245,15 @@ def read_keep_versions(value: object) -> KeepVersions:
         return KeepVersions(newest=value)
     if not isinstance(value, str):
         raise UserMistake(f"""{shown(value)} is not a retention; write "all", "90d" or 10""")
-    seconds = quantity(parse_duration, value, "duration", "90d")
-    if seconds < _SHORTEST_RETENTION:
-        raise UserMistake("versions stay for an hour at least; write '90d', or a number like 10")
-    return KeepVersions(seconds=seconds)
+    return KeepVersions(seconds=_READ_RETENTION(value))
 
 
 def read_volume(value: object) -> VolumeBounds:
     if isinstance(value, str) and _HAS_TIME_UNIT.fullmatch(value):
-        seconds = quantity(parse_duration, value, "duration", "1d")
-        if seconds < _SHORTEST_VOLUME:
-            raise UserMistake("a volume covers a minute or more; write '1d'")
-        return VolumeBounds(seconds=seconds, size=None)
+        return VolumeBounds(seconds=_READ_VOLUME_TIME(value), size=None)
     if not isinstance(value, str):
         raise UserMistake(f"""{shown(value)} is no volume; write "1d" or "1 GB\"""")
-    size = quantity(parse_size, value, "size", "1 GB")
-    if size < _SMALLEST_VOLUME:
-        raise UserMistake(f"{value!r} is less than a visit; write '1 GB', or a time like '1d'")
-    return VolumeBounds(seconds=None, size=size)
+    return VolumeBounds(seconds=None, size=_READ_VOLUME_SIZE(value))
 
 
 def read_objective(value: object) -> Objective | Staleness:
@@ -284,10 +275,12 @@ def promise_problem(keeping: Keeping) -> str:
     )
 
 
-KEEPING_READERS = {
+KEEPING_READERS: Mapping[str, Callable[[object], Any]] = {
     "importance": read_importance,
     "fresh_within": read_fresh_within,
-    "min_interval": read_min_interval,
+    "min_interval": duration(
+        "1h", 1.0, "a page is fetched at most once a second; say '1s' or more"
+    ),
     "ignore": read_ignore,
     "on_change": read_on_change,
     "keep_versions": read_keep_versions,

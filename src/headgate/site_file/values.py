@@ -12,14 +12,17 @@ import re
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, time
-from typing import TypeVar
+from enum import StrEnum
+from functools import partial
+from typing import Generic, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.model.budget import Quota
 from headgate.model.errors import UserMistake
 from headgate.model.score_order import ADMISSIONS, SCORE
-from headgate.model.site import ORDERS, OnDeadline, Requisites
+from headgate.model.site import ORDERS
 from headgate.model.store_rule import StoreRule
 from headgate.model.timetable import Calendar, Timetable
 from headgate.model.units import (
@@ -32,25 +35,21 @@ from headgate.model.units import (
 )
 
 __all__ = [
+    "SOMETHING",
+    "Count",
     "ElementMistake",
+    "Quantity",
     "did_you_mean",
-    "quantity",
+    "duration",
+    "one_of",
+    "rate",
     "read_admission",
     "read_bandwidth",
-    "read_cap",
-    "read_connections",
     "read_contact",
-    "read_count",
     "read_country",
-    "read_deadline",
-    "read_delay",
-    "read_depth",
     "read_files",
-    "read_floor",
     "read_focus",
-    "read_limit",
     "read_make_way",
-    "read_on_deadline",
     "read_order",
     "read_order_of_all",
     "read_patterns",
@@ -58,13 +57,12 @@ __all__ = [
     "read_queries",
     "read_quota",
     "read_seeds",
-    "read_size",
     "read_store",
-    "read_time",
     "read_timetable",
     "read_types",
     "read_zone",
     "shown",
+    "size",
     "strings",
     "web_address",
     "whole_number",
@@ -80,14 +78,14 @@ _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/(?:[\w!#$&^.+-]+|\*)|\*/\*")
 _ORDER_NAME = re.compile(r"[\w.-]+(?::[\w.]+)?")
 """One of Headgate's, an entry point's name, or module:function."""
 
-_LARGEST = {"size": 1e18, "rate": 1e18, "duration": 100 * 365 * 86400.0}
-"""An exabyte, an exabyte per second, and a century: more must be a mistake."""
-
-_LONGEST_DELAY = 3600.0
 _MOST_QUERIES = 1_000_000_000
 """Per path: as good as no limit."""
 
 _Number = TypeVar("_Number", Bytes, BytesPerSecond, Seconds)
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+SOMETHING = math.ulp(0.0)
+"""The least that is not nothing."""
 
 
 class ElementMistake(UserMistake):
@@ -98,18 +96,74 @@ class ElementMistake(UserMistake):
         self.index = index
 
 
-def read_size(value: object) -> Bytes:
-    size = quantity(parse_size, value, "size", "120 MB")
-    if not size:
-        raise UserMistake("a size of 0 leaves nothing to crawl; give the bytes you expect")
-    return size
+@dataclass(frozen=True, slots=True)
+class Quantity(Generic[_Number]):
+    """Reads a size, a rate or a duration that lies within bounds. In what is said of another one,
+    ``{}`` stands for the value."""
+
+    what: str
+    parse: Callable[[str | float], _Number]
+    largest: float
+    """More must be a mistake, if it is not "unlimited"."""
+    example: str
+    least: float = 0.0
+    too_little: str = ""
+    most: float = math.inf
+    too_much: str = ""
+
+    def __call__(self, value: object) -> _Number:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise UserMistake(f"{shown(value)} is not a {self.what}; {self._remedy}")
+        number = self.parse(value)
+        if number > self.largest and value != "unlimited":
+            raise UserMistake(f"{value!r} is more than any {self.what} can be; {self._remedy}")
+        if number < self.least:
+            raise UserMistake(self.too_little.format(repr(value)))
+        if number > self.most:
+            raise UserMistake(self.too_much.format(repr(value)))
+        return number
+
+    @property
+    def _remedy(self) -> str:
+        return f"write it like {self.example!r}"
 
 
-def read_bandwidth(value: object) -> BytesPerSecond:
-    rate = quantity(parse_rate, value, "rate", "1 MB/s")
-    if not rate:
-        raise UserMistake("a bandwidth of 0 carries nothing; give a rate like '1 MB/s'")
-    return rate
+size = partial(Quantity, "size", parse_size, 1e18)
+"""At most an exabyte."""
+rate = partial(Quantity, "rate", parse_rate, 1e18)
+duration = partial(Quantity, "duration", parse_duration, 100 * 365 * 86400.0)
+"""At most a century."""
+
+read_bandwidth = rate(
+    "1 MB/s", SOMETHING, "a bandwidth of 0 carries nothing; give a rate like '1 MB/s'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Reads a whole number within bounds."""
+
+    least: int = 1
+    most: float = math.inf
+    too_much: str = ""
+
+    def __call__(self, value: object) -> int:
+        number = whole_number(value, self.least)
+        if number > self.most:
+            raise UserMistake(self.too_much.format(number))
+        return number
+
+
+def one_of(kind: type[_Choice]) -> Callable[[object], _Choice]:
+    """Reads a choice."""
+    names = [choice.value for choice in kind]
+
+    def read(value: object) -> _Choice:
+        if not isinstance(value, str) or value not in names:
+            raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
+        return kind(value)
+
+    return read
 
 
 def read_quota(value: object, zone: ZoneInfo) -> Quota:
@@ -118,69 +172,14 @@ def read_quota(value: object, zone: ZoneInfo) -> Quota:
     return Quota.parse(value, zone)
 
 
-def read_cap(value: object) -> BytesPerSecond:
-    rate = quantity(parse_rate, value, "rate", "200 KB/s")
-    if not rate:
-        raise UserMistake("a max_rate of 0 lets no byte through; raise it or drop the key")
-    if math.isinf(rate):
-        raise UserMistake("'unlimited' is no bound; drop the key")
-    return rate
-
-
 def read_make_way(value: object) -> bool:
     if not isinstance(value, bool):
         raise UserMistake(f"{value!r} is neither yes nor no; write true or false")
     return value
 
 
-def read_floor(value: object) -> BytesPerSecond:
-    rate = quantity(parse_rate, value, "rate", "20 KB/s")
-    if not rate or math.isinf(rate):
-        raise UserMistake("the floor must be above 0 and finite; give a rate like '20 KB/s'")
-    return rate
-
-
-def read_deadline(value: object) -> Seconds:
-    deadline = quantity(parse_duration, value, "duration", "30m")
-    if not deadline:
-        raise UserMistake("a deadline of 0 leaves no time; give more or drop the key")
-    return deadline
-
-
-MOST_CONNECTIONS = 100
-"""To one host: more would be an attack."""
-
-
-def read_connections(value: object) -> int:
-    number = whole_number(value, least=1)
-    if number > MOST_CONNECTIONS:
-        raise UserMistake(f"{number} is too many for any server; say {MOST_CONNECTIONS} or fewer")
-    return number
-
-
-def read_delay(value: object) -> Seconds:
-    delay = quantity(parse_duration, value, "duration", "500ms")
-    if delay > _LONGEST_DELAY:
-        raise UserMistake(f"{value!r} between two requests is too long; say an hour or less")
-    return delay
-
-
 def read_queries(value: object) -> int:
     return min(whole_number(value, least=0), _MOST_QUERIES)
-
-
-def read_limit(value: object) -> Bytes:
-    size = quantity(parse_size, value, "size", "50 MB")
-    if size < 1:
-        raise UserMistake("a limit of 0 lets nothing through; give more or drop the key")
-    return size
-
-
-def read_time(value: object) -> Seconds:
-    seconds = quantity(parse_duration, value, "duration", "10m")
-    if not seconds:
-        raise UserMistake("a time of 0 leaves none to crawl in; give more or drop the key")
-    return seconds
 
 
 def read_types(value: object) -> tuple[str, ...]:
@@ -209,10 +208,6 @@ def read_store(value: object) -> tuple[str, ...]:
     return words
 
 
-def read_count(value: object) -> int:
-    return whole_number(value, least=1)
-
-
 def read_contact(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isascii():
         raise UserMistake(
@@ -221,24 +216,6 @@ def read_contact(value: object) -> str:
     if not value.isprintable():
         raise UserMistake(f"{shown(value)} cannot stand in a header; leave line ends out")
     return value
-
-
-def read_depth(value: object) -> int:
-    return whole_number(value, least=0)
-
-
-def read_on_deadline(value: object) -> OnDeadline:
-    names = [str(choice) for choice in OnDeadline]
-    if value in names:
-        return OnDeadline(value)
-    raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
-
-
-def read_requisites(value: object) -> Requisites:
-    names = [str(choice) for choice in Requisites]
-    if value in names:
-        return Requisites(value)
-    raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
 
 
 def read_focus(value: object) -> str:
@@ -366,18 +343,6 @@ def did_you_mean(written: object, known: Iterable[str], otherwise: str = "") -> 
     if near:
         return f"did you mean {by_lower_case[near[0]]!r}?"
     return otherwise or f"known are {', '.join(by_lower_case.values())}"
-
-
-def quantity(
-    parse: Callable[[str | float], _Number], value: object, what: str, example: str
-) -> _Number:
-    """A size, rate or duration."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UserMistake(f"{shown(value)} is not a {what}; write it like {example!r}")
-    number = parse(value)
-    if number > _LARGEST[what] and value != "unlimited":
-        raise UserMistake(f"{value!r} is more than any {what} can be; write it like {example!r}")
-    return number
 
 
 def whole_number(value: object, least: int) -> int:
