@@ -17,7 +17,7 @@ from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.report.words import policy_words
 from headgate.scheduling.planner import plan
-from headgate.scheduling.policies import POLICY_NAMES
+from headgate.scheduling.policies import POLICIES, POLICY_NAMES
 from headgate.site_file.parsing import parse_site_file
 from headgate.testing.simulated_web import Answer, Line
 from headgate.testing.virtual_parts import virtual_parts
@@ -99,7 +99,7 @@ def crawl_by(
 
 @pytest.mark.parametrize("policy", [name for name in POLICY_NAMES if name != "headgate"])
 def test_a_policy_sets_the_rates_of_a_crawl(policy: str, tmp_path: Path) -> None:
-    crawlers = 3 if policy.startswith(("ReAlloc", "Alloc")) else 5
+    crawlers = len(PAGES) if POLICIES[policy].all_at_once else 3
     report, rates = crawl_by(policy, crawlers, tmp_path)
     assert report.policy == policy
     assert report.policy_fault == ""

@@ -170,8 +170,8 @@ _VALUES: dict[Staleness, Callable[[FloatArray, FloatArray], FloatArray]] = {
 #     C(τ) = c(τ) − τ·c'(τ)                       what it is charged
 #
 # ν is the same for all pages, so looking at the page with the largest V/C whenever there is room
-# approaches the optimal periodic schedule (see `published_schedules`), without knowing the capacity
-# and without intervals to adapt. The rate is not known, so both are averaged over what the looks so
+# approaches the optimal periodic schedule (a test compares them), without knowing the capacity and
+# without intervals to adapt. The rate is not known, so both are averaged over what the looks so
 # far leave possible (`rates`).
 #
 # **The weight.** Made small is a mix of two means: of all pages by importance μ, and, with a share

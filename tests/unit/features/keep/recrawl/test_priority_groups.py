@@ -20,7 +20,6 @@ from headgate.features.keep.recrawl.priority_groups import (
     observed_intervals,
     reassignment_due,
 )
-from headgate_lab.papers.freshness.published_schedules import Signalling
 
 GROUPS = Groups(np.array([0, 0, 1, 1]), np.array([60.0, 120.0]))
 
@@ -92,15 +91,3 @@ def test_nutch_looks_until_45_per_cent_of_the_looks_see_a_change() -> None:
 
 def test_nutch_waits_as_long_as_a_known_change_is_ago() -> None:
     assert page_histories.next_look(look=100.0, changed_at=80.0, interval=8.0) == 100.0 - 4.0 + 20.0
-
-
-def test_signals_tell_what_a_simulation_shows() -> None:
-    """Of pages with k signals after τ, the share that has not changed."""
-    rng = np.random.default_rng(8)
-    rate, told, false_rate, since = 0.5, 0.6, 0.2, 2.0
-    changes = rng.poisson(rate * since, 400_000)
-    signals = rng.binomial(changes, told) + rng.poisson(false_rate * since, len(changes))
-    signalling = Signalling(told, false_rate)
-    for count in (0, 1, 2):
-        found = float(np.mean(changes[signals == count] == 0))
-        assert signalling.probability_fresh(rate, since, count) == pytest.approx(found, abs=0.01)

@@ -1,4 +1,4 @@
-"""Values of looks, periods and rates against numerical optima and simulation."""
+"""Values and periods of looks against numerical optima and simulation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ from headgate.features.keep.recrawl.look_value import (
     probability_changed,
 )
 from headgate.model.keeping import Staleness
-from headgate_lab.papers.freshness.published_schedules import (
-    azar_rates,
-    best_periods,
-    lambda_crawl_probabilities,
-    lambda_crawl_rates,
-    polite_rates,
-)
+from headgate_lab.papers.freshness.best_periods import best_periods
 
 positive = st.floats(1e-3, 1e3)
 
@@ -118,65 +112,3 @@ def test_looking_at_the_largest_value_comes_to_the_best_periods() -> None:
         if step > steps / 3:
             fresh += float((importances * (1 - probability_changed(rates, now - asked))).sum())
     assert fresh / (steps - steps // 3) >= 0.99 * best
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_no_other_random_looks_are_better(seed: int) -> None:
-    rates, importances, _ = _population(seed, 6)
-
-    def stale(found: FloatArray) -> float:
-        return float((importances * rates / (found + rates)).sum())
-
-    def harmonic(found: FloatArray) -> float:
-        return float((importances * np.log((found + rates) / found)).sum())
-
-    for rule, loss in ((azar_rates, stale), (lambda_crawl_rates, harmonic)):
-        found = rule(rates, importances, 4.0)
-        assert found.sum() == pytest.approx(4.0)
-        best = _numerically_best(loss, np.full(6, 4 / 6), np.ones(6), 4.0)
-        assert loss(np.maximum(found, 1e-12)) <= best + 1e-6 * abs(best)
-
-
-def test_lambda_crawl_leaves_nobody_out_and_azar_does() -> None:
-    rates, one = np.array([0.1, 500.0]), np.ones(2)
-    assert azar_rates(rates, one, 1.0)[1] == 0
-    assert lambda_crawl_rates(rates, one, 1.0)[1] > 0
-
-
-def test_told_changes_are_followed_as_far_as_the_capacity_goes() -> None:
-    rates, importances = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 8.0])
-    assert lambda_crawl_probabilities(rates, importances, 7.0).tolist() == [1, 1, 1]
-    found = lambda_crawl_probabilities(rates, importances, 5.0)
-    assert (found * rates).sum() == pytest.approx(5.0)
-    assert found[2] == 1.0
-    assert found[0] == pytest.approx(2 * found[1])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_polite_rates_are_the_best_within_every_hosts_bound(seed: int) -> None:
-    rates, importances, _ = _population(seed, 8)
-    hosts = np.array([0, 0, 0, 1, 1, 2, 2, 2])
-    bounds = np.array([0.7, 0.4, 10.0])
-    found = polite_rates(
-        lambda_crawl_rates,
-        rates,
-        importances=importances,
-        capacity=4.0,
-        hosts=hosts,
-        host_capacities=bounds,
-    )
-    by_host = np.bincount(hosts, found)
-    assert found.sum() == pytest.approx(4.0)
-    assert (by_host <= bounds * (1 + 1e-9)).all()
-
-    def loss(trial: FloatArray) -> float:
-        return float((importances * np.log((trial + rates) / trial)).sum())
-
-    within: list[Any] = [{"type": "ineq", "fun": lambda f: 4.0 - f.sum()}]
-    within += [
-        {"type": "ineq", "fun": lambda f, h=h: bounds[h] - f[hosts == h].sum()} for h in range(3)
-    ]
-    start = np.full(8, 0.05)
-    options: Any = {"maxiter": 1000, "ftol": 1e-13}
-    best = minimize(loss, start, bounds=[(1e-9, None)] * 8, constraints=within, options=options)
-    assert loss(found) <= float(best.fun) + 1e-5
