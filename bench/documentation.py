@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -18,9 +19,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.coverage import free_ports
-
-__all__ = ["HELD_OUT", "SITES", "TUNED_ON", "Documentation", "fetched", "served"]
+__all__ = [
+    "HELD_OUT",
+    "SITES",
+    "TUNED_ON",
+    "Documentation",
+    "fetched",
+    "free_ports",
+    "served",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +143,23 @@ def _unpack(package: str, home: Path) -> None:
         part.rename(home)
 
 
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+_TOLD = "$msec $server_port $request_uri $status"
+
+
 @contextlib.contextmanager
-def served(folders: dict[str, Path]) -> Iterator[dict[str, str]]:
-    """The sites' first pages by package, for as long as the context lasts."""
+def served(folders: dict[str, Path], log: Path | None = None) -> Iterator[dict[str, str]]:
+    """The sites' first pages by package, for as long as the context lasts. ``log`` gets a line for
+    each answer: the time in seconds, the port, what was asked for, the status."""
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
         raise SystemExit("install nginx-light first")
@@ -146,7 +167,7 @@ def served(folders: dict[str, Path]) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="headgate-") as name:
         work = Path(name)
         config = work / "nginx.conf"
-        config.write_text(_config(work, folders, ports))
+        config.write_text(_config(work, folders, ports, log))
         nginx = subprocess.Popen([program, "-c", str(config), "-e", f"{work}/error.log"])
         try:
             seeds = {
@@ -161,7 +182,7 @@ def served(folders: dict[str, Path]) -> Iterator[dict[str, str]]:
             nginx.wait()
 
 
-def _config(work: Path, folders: dict[str, Path], ports: dict[str, int]) -> str:
+def _config(work: Path, folders: dict[str, Path], ports: dict[str, int], log: Path | None) -> str:
     names = [site.package for site in SITES]
     servers = "".join(
         f"server {{ listen 127.0.0.1:{ports[package]}; root {root};"
@@ -172,10 +193,13 @@ def _config(work: Path, folders: dict[str, Path], ports: dict[str, int]) -> str:
         f"{kind}_temp_path {work}/{kind};\n"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    told = "access_log off;"
+    if log is not None:
+        told = f"log_format told escape=none '{_TOLD}';\naccess_log {log} told;"
     user = "user root;\n" if os.geteuid() == 0 else ""
     return (
         f"{user}daemon off;\npid {work}/pid;\nerror_log {work}/error.log;\nevents {{}}\n"
-        "http {\ninclude /etc/nginx/mime.types;\naccess_log off;\nabsolute_redirect off;\n"
+        f"http {{\ninclude /etc/nginx/mime.types;\n{told}\nabsolute_redirect off;\n"
         f"keepalive_requests 1000000;\n{scratch}{servers}}}\n"
     )
 

@@ -2,7 +2,7 @@
 
     python -m bench.focus [SITE ...]
 
-nginx serves the documentation of Python, PostgreSQL and SQLite (see `bench.coverage`). For each
+nginx serves the documentation of Python, PostgreSQL and SQLite as Debian installs it. For each
 topic ``headgate crawl --focus`` crawls the whole site; the order of the pages is the order in which
 they were fetched. Beside it the orders breadth-first and links-in, which know of no topic.
 
@@ -33,9 +33,12 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
 from bench.arguments import parser
-from bench.coverage import CONSOLE, DOCUMENTS, HEADGATE, install_missing, serving
+from bench.installed_documents import DOCUMENTS, install_missing, serving
+from rich.console import Console
 from rich.table import Table
 
+CONSOLE = Console(width=100)
+HEADGATE = [sys.executable, "-m", "headgate", "crawl"]
 TOPICS = {
     "python": (
         "regular expression", "socket", "unicode encoding", "date time", "xml parsing", "asyncio",

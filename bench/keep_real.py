@@ -30,7 +30,7 @@ from hashlib import sha1
 from pathlib import Path
 
 import numpy as np
-from bench.coverage import free_ports
+from bench.documentation import free_ports
 
 from headgate.features.demo.changing_sites import (
     ChangingPage,

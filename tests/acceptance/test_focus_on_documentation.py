@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.coverage import DOCUMENTS, nginx_program, serving
 from bench.focus import FETCHED_SHARE, document, fetched, share_until
+from bench.installed_documents import DOCUMENTS, nginx_program, serving
 
 SITE = "postgresql"
 INSTALLED = Path(nginx_program()).exists() and (DOCUMENTS[SITE][1] / "index.html").exists()
