@@ -8,6 +8,9 @@ from tests.unit.storage.warc.making import make_body, make_url
 
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages, LentPages, VisitedPages
+from headgate.storage.memory.merging import merge
+from headgate.storage.memory.page import PageLook, Sighting
+from headgate.storage.memory.site import SiteMemory
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 
@@ -112,3 +115,17 @@ def test_without_the_archive_a_page_whose_links_are_unknown_is_asked_for_whole(
         assert (full.etag, full.last_modified) == ('"v1"', "long ago")
         assert (lean.etag, lean.last_modified, lean.digest) == ("", "", full.digest)
         assert lent.find(make_url(3)) == here.find(make_url(3))
+
+
+def test_what_was_never_there_is_asked_for_by_whom_links_lead_to_it(tmp_path: Path) -> None:
+    """A crawl here follows all links; a node elsewhere does not read those of unchanged pages."""
+    path = Collection(tmp_path).memory("docs")
+    missed = PageLook(
+        1.0, 404, error="", size_bytes=9, etag="", last_modified="", digest=b"", content=b"",
+        original_url="", original_at=0.0, file=0, offset=0,
+    )  # fmt: skip
+    sightings = [Sighting(make_url(1), 1, 1.0, missed), Sighting(make_url(2), 1, 1.0)]
+    merge(path, SiteMemory(path, "docs"), "run", lambda _: sightings)
+    with known_of(tmp_path) as here, closing(LentPages(Collection(tmp_path), "docs")) as lent:
+        assert urls(here.pages()) == {make_url(2): 1}
+        assert urls(lent.pages()) == {make_url(1): 1, make_url(2): 1}

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from headgate.model.look_history import gaps_of
 from headgate.model.page import LINK_RULES
 from headgate.storage.memory.page import PageLook, PageMemory, Sighting, after, earlier_of
+from headgate.storage.memory.site import VisitCounts
 
 URL = "http://site.test/"
 BEGAN = 1000.0
@@ -156,3 +157,12 @@ def test_what_was_never_there_is_not_gone_from_anywhere() -> None:
     assert not seen(None, look(1.0), look(2.0, 404), look(3.0, 404)).never_there
     assert not seen(None, look(1.0, 301), look(2.0, 404), look(3.0, 404)).never_there
     assert not after(None, Sighting(URL, 4, BEGAN)).never_there
+
+
+@pytest.mark.parametrize(("first", "gone", "failed"), [(200, 1, 0), (404, 0, 1)])
+def test_a_visit_counts_as_gone_what_was_there(first: int, gone: int, failed: int) -> None:
+    before = seen(None, look(1.0, first), look(2.0, 404))
+    last = look(3.0, 404)
+    counts = VisitCounts()
+    counts.count(before, seen(before, last), last)
+    assert (counts.gone, counts.failed) == (gone, failed)
