@@ -22,7 +22,16 @@ from headgate.model.errors import UserMistake
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-__all__ = ["CookieJar", "names_a_domain", "public_suffixes", "read_cookies"]
+__all__ = [
+    "REDACTED",
+    "CookieJar",
+    "names_a_domain",
+    "public_suffixes",
+    "read_cookies",
+    "without_value",
+]
+
+REDACTED = "[redacted]"
 
 _AGE = re.compile(r"-?[0-9]+")
 
@@ -42,6 +51,24 @@ def public_suffixes() -> PublicSuffixList:
 def names_a_domain(line: str) -> bool:
     """Whether a Set-Cookie line may be for more than its own host."""
     return "domain" in line.lower()
+
+
+_ATTRIBUTES = frozenset(("domain", "expires", "httponly", "max-age", "path", "samesite", "secure"))
+
+
+def without_value(line: str) -> str:
+    """A Set-Cookie line as it is archived: name and attributes. Whatever else there is may be a
+    secret to somebody who reads cookies in another way.
+
+    >>> without_value("sid=1; Path=/; HttpOnly"), without_value(";sid=1;Secure"), without_value("1")
+    ('sid=[redacted]; Path=/; HttpOnly', '; [redacted]; Secure', '[redacted]')
+    """
+    pair, *rest = (part.strip() for part in line.split(";"))
+    name, equals, _ = pair.partition("=")
+    shown = f"{name.strip()}={REDACTED}" if equals else REDACTED if pair else ""
+    known = (part.partition("=")[0].strip().lower() in _ATTRIBUTES for part in rest)
+    others = (part if its or not part else REDACTED for part, its in zip(rest, known, strict=True))
+    return "; ".join((shown, *others))
 
 
 class _Cookie(msgspec.Struct, frozen=True):

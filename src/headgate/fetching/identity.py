@@ -10,7 +10,7 @@ import asyncio
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from headgate.fetching.cookies import CookieJar, read_cookies
+from headgate.fetching.cookies import REDACTED, CookieJar, read_cookies, without_value
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
@@ -26,6 +26,7 @@ from headgate.fetching.tls import Tls
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
 from headgate.model.site import Access
+from headgate.reading.http_head import with_values
 
 if TYPE_CHECKING:
     from headgate.fetching.login import Ask
@@ -35,10 +36,8 @@ __all__ = ["Identity", "identities", "without_secrets"]
 _MOST_SECRET_BYTES = 65_536
 _MOST_COOKIE_BYTES = 4_000_000
 _SENDABLE = re.compile(r"[!-~](?:[\t -~]*[!-~])?")
-_SET_COOKIE = re.compile(rb"^(set-cookie:[ \t]*[^=;\r\n]*=)[^;\r\n]*", re.I | re.M)
-_SECRET_LINE = re.compile(rb"^(authorization|cookie|proxy-authorization):[^\r\n]*", re.I | re.M)
 _USER_AGENT = re.compile(r"^User-Agent: [^\r\n]*\r\n")
-_REDACTED = "[redacted]"
+_SECRETS = frozenset(("authorization", "cookie", "proxy-authorization"))
 
 
 class Identity:
@@ -114,13 +113,10 @@ class Identity:
         return origin.host in (self._hosts if origin.secure else self._plain_hosts)
 
     def redacted(self, request_head: bytes) -> bytes:
-        names = [*self._own, "Cookie", "Proxy-Authorization"]
-        secret = "|".join(re.escape(name) for name in names)
-        pattern = rf"^({secret}):[^\r\n]*".encode("latin-1")
-        return re.sub(pattern, rb"\1: " + _REDACTED.encode(), request_head, flags=re.I | re.M)
+        return _without_values(request_head, _SECRETS.union(map(str.lower, self._own)))
 
     def redacted_response(self, head: bytes) -> bytes:
-        return _SET_COOKIE.sub(rb"\1" + _REDACTED.encode(), head)
+        return _without_cookies(head)
 
 
 def without_secrets(request: bytes, response: bytes) -> tuple[bytes, bytes]:
@@ -129,8 +125,23 @@ def without_secrets(request: bytes, response: bytes) -> tuple[bytes, bytes]:
     >>> without_secrets(b"GET / HTTP/1.1\\r\\nCookie: a=1\\r\\n", b"set-cookie: a=2; path=/\\r\\n")
     (b'GET / HTTP/1.1\\r\\nCookie: [redacted]\\r\\n', b'set-cookie: a=[redacted]; path=/\\r\\n')
     """
-    secret = rb"\1: " + _REDACTED.encode()
-    return _SECRET_LINE.sub(secret, request), _SET_COOKIE.sub(rb"\1" + _REDACTED.encode(), response)
+    return _without_values(request, _SECRETS), _without_cookies(response)
+
+
+# Heads are read here as they are for cookies and all else (`reading.http_head`): what is no secret
+# to a pattern may be one to that.
+
+
+def _without_values(head: bytes, names: Container[str]) -> bytes:
+    return with_values(head, lambda field: REDACTED if field[0] in names else None)
+
+
+def _without_cookies(head: bytes) -> bytes:
+    if b"set-cookie" not in head.lower():
+        return head
+    return with_values(
+        head, lambda field: without_value(field[1]) if field[0] == "set-cookie" else None
+    )
 
 
 def identities(

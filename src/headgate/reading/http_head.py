@@ -14,10 +14,11 @@ heads are cached (0.2 µs instead of 1): few lines of a site differ from page to
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
-__all__ = ["Fields", "HttpHead", "read_head"]
+__all__ = ["Fields", "HttpHead", "read_head", "with_values"]
 
 Fields = tuple[tuple[str, str], ...]
 """Names in lower case and values as Latin-1, in order."""
@@ -62,6 +63,40 @@ def read_head(raw: bytes) -> HttpHead | None:
         elif b":" in line:
             fields.append(_read_field(line))
     return HttpHead(status[0], status[1], tuple(fields))
+
+
+def with_values(raw: bytes, value: Callable[[tuple[str, str]], str | None]) -> bytes:
+    """A head with other values of some fields, each then one line; ``value`` is called with the
+    name and value of each field, as `read_head` has them, and returns another value or None.
+
+    >>> with_values(b"HTTP/1.1 200\\nA : b\\r\\n c\\r\\nD: e\\n\\n", {("a", "b c"): "x"}.get)
+    b'HTTP/1.1 200\\nA: x\\r\\nD: e\\n\\n'
+    """
+    fields: list[tuple[str, str]] = []
+    field_of: list[int | None] = []
+    """The field that a line belongs to."""
+    lines = raw.split(b"\n")
+    for line in lines:
+        if line[:1] in (b" ", b"\t"):
+            _go_on(fields, line)
+        elif b":" in line:
+            fields.append(_read_field(line))
+        else:
+            field_of.append(None)
+            continue
+        field_of.append(len(fields) - 1 if fields else None)
+    others = list(map(value, fields))
+    written: list[bytes] = []
+    begun = -1
+    for line, field in zip(lines, field_of, strict=True):
+        other = None if field is None else others[field]
+        if field is None or other is None:
+            written.append(line)
+        elif field > begun:
+            begun = field
+            name, end = line.partition(b":")[0].strip(_BLANKS), line[len(line.rstrip(b"\r")) :]
+            written.append(name + b": " + other.encode("latin-1", "replace") + end)
+    return b"\n".join(written)
 
 
 def _read_status(line: bytes) -> tuple[int, bool] | None:

@@ -6,9 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from headgate.fetching.cookies import read_cookies
-from headgate.fetching.identity import Identity
+from headgate.fetching.cookies import read_cookies, without_value
+from headgate.fetching.identity import Identity, without_secrets
 from headgate.fetching.login import log_in
 from headgate.fetching.origin import Origins
 from headgate.fetching.proxy import Proxy
@@ -16,6 +18,7 @@ from headgate.model.errors import UserMistake
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Access
 from headgate.reading.forms import find_form
+from headgate.reading.http_head import read_head
 
 USUAL = "User-Agent: Headgate/0 (+x)\r\nAccept: */*\r\n"
 HOST, _ = Origins().locate("http://a.example/")
@@ -53,6 +56,47 @@ def test_secrets_go_to_named_hosts_and_to_no_archive(
     assert kept.endswith(b"\r\n\r\n")
     set_cookie = b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=secret; Path=/\r\n\r\n"
     assert who.redacted_response(set_cookie) == set_cookie.replace(b"secret", b"[redacted]")
+
+
+@pytest.mark.parametrize(
+    ("lines", "archived"),
+    [
+        (b"Set-Cookie : a=secret; Path=/\r\n", b"Set-Cookie: a=[redacted]; Path=/\r\n"),
+        (b"set-cookie:a=\r\n secret\r\n", b"set-cookie: a=[redacted]\r\n"),
+        (b"Set-Cookie:\n\ta=x;\r\n Secure\nA: b\n", b"Set-Cookie: a=[redacted]; Secure\nA: b\n"),
+        (b"Set-Cookie: ;a=secret\r\n", b"Set-Cookie: ; [redacted]\r\n"),
+        (b"Set-Cookie: a=x;secret=b; Secure\n", b"Set-Cookie: a=[redacted]; [redacted]; Secure\n"),
+        (b"SET-COOKIE\t\r:a=secret\r\n", b"SET-COOKIE: a=[redacted]\r\n"),
+        (b"Set-Cookie: secret\r\n", b"Set-Cookie: [redacted]\r\n"),
+        (b"Set-Cookie: a=x\nno field\n secret\n", b"Set-Cookie: a=[redacted]\nno field\n"),
+        (b"X: set-cookie: a=b\r\n", b"X: set-cookie: a=b\r\n"),
+    ],
+)
+def test_cookies_are_redacted_however_they_are_written(lines: bytes, archived: bytes) -> None:
+    status = b"HTTP/1.1 200 OK\r\n"
+    who = identity(Access(cookies=""), "http://a.example/")
+    assert who.redacted_response(status + lines + b"\r\n") == status + archived + b"\r\n"
+    assert without_secrets(b"", status + lines + b"\r\n")[1] == status + archived + b"\r\n"
+
+
+PIECES = (
+    b"Set-Cookie", b"set-cookie:", b"X-A:", b"a=secret", b"secret", b"=", b";", b":", b" ", b"\t",
+    b"\r", b"\n", b"\r\n ", b"\nSet-Cookie:", b"Path=/", b"\xff",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map(b"".join))
+@example(b"Set-Cookie:a=1\n;\n secret")
+def test_what_is_read_as_a_cookie_is_redacted_and_nothing_else(lines: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\n" + lines.replace(b"\n\n", b"\n") + b"\r\n\r\n"
+    before, after = read_head(head), read_head(without_secrets(b"", head)[1])
+    assert before is not None
+    assert after is not None
+    for (name, value), (same_name, kept) in zip(before.fields, after.fields, strict=True):
+        assert name == same_name
+        assert kept == (without_value(value).strip() if name == "set-cookie" else value)
+        if name == "set-cookie" and b"Path" not in lines:
+            assert "secret" not in kept.partition("=")[2]
 
 
 def test_what_is_meant_for_https_is_not_said_in_the_clear(tmp_path: Path) -> None:
