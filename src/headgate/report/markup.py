@@ -2,7 +2,7 @@
 
 Site names, hosts and reasons come from strangers. A plain ``str`` given as content or attribute is
 text and stays text; only `element` and `joined` make markup. Bidirectional controls and characters
-that pages must not contain are shown as �.
+that pages, or XML of any kind, must not contain are shown as �.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ __all__ = ["Markup", "element", "joined", "printable", "raw", "shortened"]
 _LEAVES = frozenset(("circle", "line", "path", "rect", "use"))
 """SVG elements without content, closed as in XML."""
 _TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+_NO_CHARACTERS = frozenset("\ufffe\uffff")
+"""A feed with one of them is no XML, and no reader shows any of it."""
 
 Value = str | float | None
 
@@ -45,7 +48,7 @@ def element(name: str, *content: str, **attributes: Value) -> Markup:
 
 
 def joined(parts: Iterable[str], separator: str = "") -> Markup:
-    """Joined parts; plain text is escaped."""
+    """Joined parts; plain text is escaped, the separator is markup."""
     return Markup(separator.join(_as_markup(part) for part in parts))
 
 
@@ -75,7 +78,9 @@ def shortened(text: str, most: int) -> str:
 
 
 def _is_unfit(character: str) -> bool:
-    return character in _TURNING or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+    if character in _TURNING or character in _NO_CHARACTERS:
+        return True
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _as_markup(part: str) -> str:

@@ -39,7 +39,7 @@ def changes_feed(changes: Sequence[PageChange], collection: str, now: float) -> 
 
 def _entry(change: PageChange, collection: str) -> Markup:
     what = change.title or change.url
-    text = "\n".join(change.difference) or f"{change.change}: {change.url}"
+    lines = change.difference or (f"{change.change}: {change.url}",)
     return element(
         "entry",
         element("title", f"{change.change}: {what}"),
@@ -47,7 +47,7 @@ def _entry(change: PageChange, collection: str) -> Markup:
         raw(str(element("link", href=change.url)).replace("></link>", "/>")),
         element("updated", _moment(change.seen_at)),
         element("author", element("name", change.site)),
-        element("content", text, type="text"),
+        element("content", joined(lines, "\n"), type="text"),
     )
 
 
