@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import pyarrow.parquet as pq
 from bench.cut_line import CutLine
 from bench.grid_churn import Nobody
+from msgspec import structs
 
 from headgate.control.snapshots import Moment
 from headgate.features.grid.coordinator.coordinator import (
@@ -156,8 +157,11 @@ class SharedWorld:
             self.sites, Budget(UNLIMITED, 5), GridTerms(lease=Seconds(LEASE_SECONDS)), self.out,
             once=True,
         )  # fmt: skip
-        parts = ManagerParts(self.clock, SqliteCatalog, self._open_door)
-        task = asyncio.create_task(manage(job, parts, self.looking_on))
+        web = self.web
+        parts = virtual_parts(self.clock, lambda asked, now: web.answer("", asked, now), Line())
+        own = {"open_catalog": SqliteCatalog, "open_door": self._open_door}
+        whole = ManagerParts(**structs.asdict(parts) | own)
+        task = asyncio.create_task(manage(job, whole, self.looking_on))
         self._tasks["manager"] = task
         return task
 

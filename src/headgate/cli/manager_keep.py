@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from headgate.cli.keep_progress import KeepWatch, heeding_signals
 from headgate.cli.manager_progress import grid_parts, managed
-from headgate.engine.real_parts import real_parts
 from headgate.engine.site_inputs import read_text
 from headgate.features.grid.coordinator.endpoint import DoorPlace
 from headgate.features.grid.coordinator.keep import keep_by_nodes
@@ -34,11 +33,11 @@ async def keep_with_nodes(
     job: KeepJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> KeepStatus:
     watch = heeding_signals(KeepWatch(quiet=quiet))
-    job, parts = _without_making_way(job), real_parts()
+    job = _without_making_way(job)
 
     async def once(waited: bool) -> KeepStatus:
-        grid = await grid_parts(place, job.out, catalog, took_over=waited)
-        return await keep_by_nodes(job, terms, parts, grid, watch)
+        parts = await grid_parts(place, job.out, catalog, took_over=waited)
+        return await keep_by_nodes(job, terms, parts, watch)
 
     return await managed(catalog, once, lambda: not watch.stopped)
 

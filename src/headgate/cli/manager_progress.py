@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import structs
+
 from headgate.cli.crawl_progress import CrawlWatch, progress_view
 from headgate.cli.terminal import OpeningWords, on_interrupt, say
 from headgate.engine.budget import is_unlimited
 from headgate.engine.clock import SystemClock
+from headgate.engine.real_parts import real_parts
 from headgate.features.grid.coordinator.catalog import only_manager, opened_grid_catalog
 from headgate.features.grid.coordinator.coordinator import ManagerJob, ManagerParts, manage
 from headgate.features.grid.coordinator.endpoint import DoorPlace, check_place, opened_door
@@ -103,15 +106,16 @@ def _last_report(out: Path) -> RunReport | None:
 
 async def grid_parts(place: DoorPlace, out: Path, catalog: str, *, took_over: bool) -> ManagerParts:
     """Of the only manager of this catalog, whose place is free."""
-    clock = SystemClock()
-    await check_place(place, clock, took_over=took_over)
+    parts = real_parts()
+    await check_place(place, parts.clock, took_over=took_over)
 
     def open_door(
         desk: TaskDesk, revoked: Iterable[str]
     ) -> AbstractAsyncContextManager[DoorKeeper]:
-        return opened_door(place, out, desk=desk, revoked=revoked, clock=clock, tell=say)
+        return opened_door(place, out, desk=desk, revoked=revoked, clock=parts.clock, tell=say)
 
-    return ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
+    own = {"open_catalog": partial(opened_grid_catalog, catalog), "open_door": open_door}
+    return ManagerParts(**structs.asdict(parts) | own)
 
 
 async def _manage_once(job: ManagerJob, parts: ManagerParts, *, quiet: bool) -> RunReport:

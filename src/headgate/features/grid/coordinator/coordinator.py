@@ -23,8 +23,8 @@ import msgspec
 
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import in_turns
-from headgate.crawling.ports import MachineClock
 from headgate.engine.forecasting import forecast_sites
+from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run
 from headgate.engine.session import Accounting, RunRecord, mend_crawl_memories
 from headgate.engine.watcher import Watcher
@@ -72,11 +72,9 @@ class ManagerJob:
     """End with the run; else nodes are answered until the manager is interrupted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManagerParts:
-    """What a manager depends on."""
+class ManagerParts(Parts, frozen=True, kw_only=True):
+    """Those of a job, and where nodes come in. The catalog has the board, too."""
 
-    clock: MachineClock
     open_catalog: Callable[[Path], AbstractContextManager[SqlCatalog]]
     open_door: Callable[[TaskDesk, Iterable[str]], AbstractAsyncContextManager[DoorKeeper]]
     """Given who answers, and the keys of revoked tokens."""

@@ -19,7 +19,6 @@ from msgspec import structs
 from headgate.crawling.ports import MeasuredFleet
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import NodeJob
-from headgate.engine.parts import Parts
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.coordinator import ManagerParts, set_placing
 from headgate.features.grid.coordinator.fleet import DeskGone, GridFleet
@@ -62,19 +61,18 @@ _SETTINGS = '{"kept": true}'
 
 
 async def keep_by_nodes(
-    job: KeepJob, terms: GridTerms, parts: Parts, grid: ManagerParts, watcher: KeepWatcher
+    job: KeepJob, terms: GridTerms, parts: ManagerParts, watcher: KeepWatcher
 ) -> KeepStatus:
     """Keep a collection until stopped, or until the end that the job sets; return the last
     status."""
     collection = Collection(job.out)
-    with collection.lock(), grid.open_catalog(collection.catalog) as catalog:
+    with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
         agent = fetcher_settings(job.sites, job.contact).user_agent
         async with ChangeNotices(collection.path, parts.clock, agent, job.sites) as notices:
             keeping = _KeepByNodes(
                 job,
                 terms,
                 parts=parts,
-                grid=grid,
                 watcher=watcher,
                 collection=collection,
                 catalog=catalog,
@@ -92,8 +90,7 @@ class _KeepByNodes:
 
     job: KeepJob
     terms: GridTerms
-    parts: Parts
-    grid: ManagerParts
+    parts: ManagerParts
     watcher: KeepWatcher
     collection: Collection
     catalog: SqlCatalog
@@ -134,7 +131,7 @@ class _KeepByNodes:
         self.catalog.begin_run(KEPT, self.parts.clock.wall(), _SETTINGS)
         await self.desk.open()
         self.desk.ending.end_all(_OF_OLD)
-        async with self.grid.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
+        async with self.parts.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
             looking = asyncio.create_task(self._look_on(door))
             self.watcher.attach(self.keeper)
             try:

@@ -50,7 +50,7 @@ _TOO_LITTLE = "nothing promises enough"
 
 
 async def survey_by_nodes(
-    job: SurveyJob, terms: GridTerms, grid: ManagerParts, watcher: SurveyWatcher
+    job: SurveyJob, terms: GridTerms, parts: ManagerParts, watcher: SurveyWatcher
 ) -> SurveyReport:
     """A survey by nodes.
 
@@ -65,7 +65,7 @@ async def survey_by_nodes(
     Survey; tables and report are also in the run's folder.
     """
     collection = Collection(job.out)
-    wall = grid.clock.wall()
+    wall = parts.clock.wall()
     with collection.lock():
         started = datetime.fromtimestamp(wall, UTC)
         run = open_run(collection, JobKind.SURVEY, job.request, started, resume=job.resume)
@@ -75,12 +75,12 @@ async def survey_by_nodes(
             )
         run.save(BY_NODES, b"{}")
         watcher.opened()
-        with grid.open_catalog(collection.catalog) as catalog:
+        with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
-            async with saved_time(run, grid.clock) as saved:
+            async with saved_time(run, parts.clock) as saved:
                 accounting = Accounting(run, catalog, job.budget, saved.time, watcher.told)
                 return await _SurveyByNodes(
-                    job, terms, run, catalog, grid,
+                    job, terms, run, catalog, parts,
                     watcher=watcher, saved=saved, accounting=accounting,
                 ).run()  # fmt: skip
 
@@ -93,7 +93,7 @@ class _SurveyByNodes:
     terms: GridTerms
     folder: RunFolder
     catalog: SqlCatalog
-    grid: ManagerParts
+    parts: ManagerParts
     watcher: SurveyWatcher
     saved: SavedTime
     accounting: Accounting
@@ -108,7 +108,7 @@ class _SurveyByNodes:
     _interrupted: str = ""
 
     def __post_init__(self) -> None:
-        job, run, clock = self.job, self.folder, self.grid.clock
+        job, run, clock = self.job, self.folder, self.parts.clock
         self.surveyor = Surveyor(job.rules, registrable_domain())
         self.tasks = SurveyTasks(self.surveyor, run.stamp, job.fetcher.contact)
         self.store = SqlBoard(self.catalog.database)
@@ -146,7 +146,7 @@ class _SurveyByNodes:
             await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
             await self.desk.open()
             self.watcher.attach(self)
-            async with self.grid.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
+            async with self.parts.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
                 ending = await self._serve(door, log)
                 if not self._interrupted:
                     await self.desk.receiving.take_no_more()
@@ -237,7 +237,7 @@ class _SurveyByNodes:
             surveyor=self.surveyor,
             ending=ending,
             seconds=self.saved.time.now,
-            wall=self.grid.clock.wall(),
+            wall=self.parts.clock.wall(),
             grid=grid_report(self.store, self.folder.stamp),
         )
 
