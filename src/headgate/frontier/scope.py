@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeAlias
 
 from xxhash import xxh3_64_intdigest
 
 from headgate.model.errors import UserMistake
+from headgate.model.patterns import url_pattern
 from headgate.model.site import Requisites, Site
 from headgate.model.task import SitePart
 
@@ -203,9 +203,9 @@ def _names(host: str) -> tuple[str, ...]:
 
 def _search(pattern: str, key: str) -> _Search:
     try:
-        return re.compile(pattern).search
-    except re.error as error:
-        raise UserMistake(f"{key}: {pattern!r} is not a regular expression: {error}") from None
+        return url_pattern(pattern).search
+    except UserMistake as mistake:
+        raise UserMistake(f"{key}: {mistake}") from None
 
 
 # Which part of a site a URL belongs to, if several tasks crawl it at the same time.

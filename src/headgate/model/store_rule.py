@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 
 from headgate.model.errors import UserMistake
+from headgate.model.patterns import Pattern, url_pattern
 from headgate.model.units import parse_size
 
 __all__ = ["StoreRule"]
@@ -26,7 +27,7 @@ class StoreRule(msgspec.Struct, frozen=True):
     """The rule of one site."""
 
     types: tuple[str, ...] = ()
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     least: float = 0.0
     most: float = float("inf")
 
@@ -55,7 +56,7 @@ class StoreRule(msgspec.Struct, frozen=True):
             elif _TYPE.fullmatch(word):
                 types.append(word.lower())
             else:
-                patterns.append(_pattern(word))
+                patterns.append(url_pattern(word))
         if least >= most:
             raise UserMistake("no size is within these bounds; turn them round")
         return cls(tuple(types), tuple(patterns), least, most)
@@ -74,10 +75,3 @@ def _fits(kind: str, wanted: str) -> bool:
     group, _, name = wanted.partition("/")
     mine, _, own = kind.partition("/")
     return group in ("*", mine) and name in ("*", own)
-
-
-def _pattern(word: str) -> re.Pattern[str]:
-    try:
-        return re.compile(word)
-    except re.error as error:
-        raise UserMistake(f"{word!r} is not a regular expression: {error}") from None

@@ -30,8 +30,8 @@ __all__ = ["Calendar", "DayKind", "LocalMoment", "RatePiece", "Timetable"]
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DAY = "|".join(_DAYS)
 _ENTRY = re.compile(
-    rf"\s*(?:(?P<first>{_DAY})(?:-(?P<last>{_DAY}))?\s+)?"
-    r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)\s+(?P<rate>.+?)\s*"
+    rf"\s*+(?:(?P<first>{_DAY})(?:-(?P<last>{_DAY}))?\s+)?"
+    r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)\s++(?P<rate>.+)"
 )
 
 
@@ -133,7 +133,7 @@ class Timetable(msgspec.Struct, frozen=True):
 
 
 def _read_entry(entry: str) -> Iterator[tuple[int, time, bool, BytesPerSecond]]:
-    match = _ENTRY.fullmatch(entry)
+    match = _ENTRY.fullmatch(entry.rstrip())
     if match is None:
         raise UserMistake(
             f"{entry!r} is not a timetable entry; write it like 'Mon-Fri 08:00 300 KB/s'"

@@ -51,9 +51,11 @@ _RATES_IN = {f"{unit}/s": factor for unit, factor in _BYTES_IN.items()} | {
 }
 _SECONDS_IN = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-_QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)\s*(?P<unit>\S*)\s*")
+_QUANTITY = re.compile(
+    r"\s*+(?P<number>\d++(?:\.\d++)?(?:e[+-]?\d++)?|\.\d++)\s*+(?P<unit>\S*+)\s*+"
+)
 _DURATION = re.compile(r"\s*(?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])\s*)+")
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])")
+_DURATION_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+(ms|[smhdw])")
 
 
 def parse_size(text: str | float) -> Bytes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from headgate.model.keeping import CSS_MARK
+from headgate.model.patterns import Pattern, line_pattern
 from headgate.model.selector import Compound, Selector, parse_selectors
 from headgate.reading.charset import decode
 from headgate.reading.digests import content_digest
@@ -113,7 +113,7 @@ class Noise:
     """
 
     usual: bool
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     elements: ElementNames | None = None
 
     @classmethod
@@ -130,7 +130,7 @@ class Noise:
         selectors = [selector for rule in named for selector in parse_selectors(rule)]
         return cls(
             True,
-            tuple(_pattern(rule) for rule in ignore if not rule.startswith(CSS_MARK)),
+            tuple(line_pattern(rule) for rule in ignore if not rule.startswith(CSS_MARK)),
             ElementNames.of(selectors) if selectors else None,
         )
 
@@ -138,7 +138,7 @@ class Noise:
         """A line without noise; blanks do not count."""
         left = line
         for pattern in self.patterns:
-            left = pattern.sub(" ", left)
+            left = pattern.without(left)
         if self.usual and _MAYBE_USUAL.search(left):
             left = _USUAL_NOISE.sub(" ", left)
         return line if left is line else " ".join(left.split())
@@ -158,17 +158,12 @@ def noise_of(ignore: tuple[str, ...]) -> Noise:
     return Noise.of(ignore)
 
 
-def _pattern(rule: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of what a later Python will refuse
-        return re.compile(rule, re.IGNORECASE)
-
-
 _TAG = re.compile(
     rf"<(?:!--(?:[\s\S]*?-->|[\s\S]*)|(/?)([a-zA-Z][^{BLANK}/>]*+)({ATTRIBUTES})(?:>|\Z)"
     r"|[!?/][^>]*+(?:>|\Z))"
 )
 _RAW_TEXT = frozenset(("script", "style", "textarea", "title", "iframe", "noembed", "xmp"))
+_END_OF_RAW_TEXT = re.compile(rf"</({'|'.join(sorted(_RAW_TEXT))})(?=[{BLANK}/>])", re.IGNORECASE)
 _EMPTY = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
      "track", "wbr")
@@ -329,8 +324,8 @@ class _Pass:
         return self._end_of_raw_text(name, tag.end())
 
     def _end_of_raw_text(self, name: str, start: int) -> int:
-        found = re.compile(rf"</{name}(?=[{BLANK}/>])", re.IGNORECASE).search(self.page, start)
-        return len(self.page) if found is None else found.start()
+        ends = _END_OF_RAW_TEXT.finditer(self.page, start)
+        return next((end.start() for end in ends if end[1].lower() == name), len(self.page))
 
     def _end_others(self, name: str, at: int) -> None:
         if name not in _ENDS:

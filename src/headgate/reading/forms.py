@@ -16,7 +16,8 @@ __all__ = ["Form", "find_form"]
 
 _MOST_CHARACTERS = 2_000_000
 _TAG = re.compile(
-    rf"<(?:!--[\s\S]*?-->|(/?)(form|input|button)(?=[{BLANK}/>])({ATTRIBUTES}))", re.IGNORECASE
+    rf"<(?:!--(?:-?>|[\s\S]*?(?:--!?>|\Z))|(/?)(form|input|button)(?=[{BLANK}/>])({ATTRIBUTES}))",
+    re.IGNORECASE,
 )
 _UNSENT = frozenset(("submit", "button", "image", "reset", "file"))
 

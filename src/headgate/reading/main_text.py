@@ -110,7 +110,7 @@ _WORDS = frozenset(
      "sub", "sup", "tt", "u", "var")
 )  # fmt: skip
 _FENCE = "```"
-_GAPS = re.compile(r"\n{3,}(?=```)|(?<=\n```)\n{3,}")
+_GAPS = re.compile(r"(?<!\n)\n{3,}+(?=```)|(?<=\n```)\n{3,}+")
 
 
 def mend_tree(tree: Any) -> None:

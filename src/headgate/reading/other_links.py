@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 
 from headgate.reading.charset import decoded
 from headgate.reading.sitemaps import read_sitemap
@@ -26,7 +27,7 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _STYLE = re.compile(
-    r"<style\b[^>]*>([\s\S]*?)(?:</style|\Z)|\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
+    r"<style\b[^>]*+(?:>([\s\S]*?)(?:</style|\Z))?|\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
     re.IGNORECASE,
 )
 
@@ -131,7 +132,8 @@ _MOST_UNPACKED = 32_000_000
 _MOST_STREAMS = 20_000
 _START = b"%PDF-"
 _URI = re.compile(rb"/URI\s*(?:\(((?:[^()\\]|\\[\s\S]){1,4096})\)|<([0-9A-Fa-f\s]{2,8192})>)")
-_STREAM = re.compile(rb"<<((?:(?!stream)[\s\S]){0,2000}?)>>\s*stream\r?\n")
+_STREAM = re.compile(rb"stream(\r?\n)?")
+_LONGEST_DICTIONARY = 2_000
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|\r?\n|([\s\S]))")
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
@@ -163,17 +165,33 @@ def pdf_links(body: bytes, url: str) -> list[str]:
 def _unpacked(body: bytes) -> Iterator[bytes]:
     """Streams that hold objects."""
     left = _MOST_UNPACKED
-    for number, stream in enumerate(_STREAM.finditer(body)):
-        if number >= _MOST_STREAMS or left <= 0:
+    for described, packed in islice(_streams(body), _MOST_STREAMS):
+        if left <= 0:
             return
-        if b"/ObjStm" not in stream[1] or b"/FlateDecode" not in stream[1]:
+        if b"/ObjStm" not in described or b"/FlateDecode" not in described:
             continue
         try:
-            data = zlib.decompressobj().decompress(body[stream.end() :], left)
+            data = zlib.decompressobj().decompress(packed, left)
         except zlib.error:
             continue
         left -= len(data)
         yield data
+
+
+def _streams(body: bytes) -> Iterator[tuple[bytes, memoryview]]:
+    """The dictionary of each and what it holds, up to the next ``stream``, mostly ``endstream``.
+
+    Each byte is looked at once: a dictionary lies behind the ``stream`` before it."""
+    before, described = 0, b""
+    for word in _STREAM.finditer(body):
+        if described:
+            yield described, memoryview(body)[before : word.start()]
+        near = body[max(before, word.start() - _LONGEST_DICTIONARY) : word.start()].rstrip()
+        start = near.find(b"<<")
+        described = near[start:] if word[1] and start >= 0 and near.endswith(b">>") else b""
+        before = word.end()
+    if described:
+        yield described, memoryview(body)[before:]
 
 
 def _string(match: re.Match[bytes]) -> bytes:

@@ -19,6 +19,7 @@ from headgate.model.keeping import (
     VolumeBounds,
     is_web_hook,
 )
+from headgate.model.patterns import line_pattern
 from headgate.model.selector import parse_selectors
 from headgate.model.site import IGNORE
 from headgate.model.units import Seconds, format_duration
@@ -26,7 +27,6 @@ from headgate.site_file.values import (
     ElementMistake,
     did_you_mean,
     duration,
-    read_patterns,
     shown,
     size,
     strings,
@@ -212,7 +212,7 @@ def check_ignore_rule(rule: str) -> None:
         raise UserMistake("an empty rule ignores nothing; drop it")
     if len(rule) > _MOST_PATTERN:
         raise UserMistake(f"a pattern has at most {_MOST_PATTERN} letters; this has {len(rule)}")
-    read_patterns([rule])
+    line_pattern(rule)
 
 
 def read_on_change(value: object) -> str:

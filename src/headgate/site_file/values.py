@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.model.budget import Quota
 from headgate.model.errors import UserMistake
+from headgate.model.patterns import url_pattern
 from headgate.model.score_order import ADMISSIONS, SCORE
 from headgate.model.site import ORDERS
 from headgate.model.store_rule import StoreRule
@@ -325,12 +325,9 @@ def read_patterns(value: object) -> tuple[str, ...]:
     patterns = strings(value, example=r'["^https://example\\.org/docs/"]')
     for index, pattern in enumerate(patterns):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            problem = f"{pattern!r} is not a regular expression: {error}"
-            raise ElementMistake(problem, index) from None
+            url_pattern(pattern)
+        except UserMistake as mistake:
+            raise ElementMistake(str(mistake), index) from None
     return tuple(patterns)
 
 

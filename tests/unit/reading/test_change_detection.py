@@ -63,5 +63,5 @@ def test_time_grows_with_the_page_and_no_faster(piece: bytes) -> None:
 
 
 def test_a_users_pattern_may_set_flags_and_name_groups_of_its_own() -> None:
-    noise = Noise.of([r"(?s)(\w+) and \1", r"(x)\1"])
+    noise = Noise.of([r"(?s)(?P<what>\w+) and (?P<more>\w+)", r"(?P<what>x)+"])
     assert noise.without("tea and tea xx y") == "y"

@@ -27,7 +27,7 @@ __all__ = [
 _FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
 _MARGIN = 12.0
 _VARIABLE = re.compile(r"var\((--[\w-]+)\)")
-_LIGHT = re.compile(r"(--[\w-]+):\s*([^;]+);")
+_LIGHT = re.compile(r"(?<![\w-])(--[\w-]++):\s*+([^;]++)(?:;|\Z)")
 
 HATCH = element(
     "defs",

@@ -136,7 +136,10 @@ def _without_password(url: str) -> str:
     >>> _without_password("postgresql://me:secret@host/db")
     'postgresql://me@host/db'
     """
-    return re.sub(r"(//[^:/@]*):[^@]*@", r"\1@", url)
+    start, at, rest = url.partition("@")
+    scheme, slashes, name = start.partition("//")
+    user = name.partition(":")[0]
+    return url if not at or "/" in user else f"{scheme}{slashes}{user}@{rest}"
 
 
 def _line(error: Exception) -> str:

@@ -120,15 +120,15 @@ _PARTS = re.compile(r"(https?)://(?:[^/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", 
 _PORT = re.compile(r":(\d*)$")
 _WWW = re.compile(r"www\d*\.")
 _PLAIN_PATH = re.compile(r"(?:/[a-z0-9_~-][a-z0-9._~-]*)+/?")
-_SESSION_FOLDERS = re.compile(
-    r"^(.*/)(?:\((?:[a-z]\([0-9a-z]{24}\))+\)|\([0-9a-z]{24}\))/([^?]+\.aspx.*)$", re.S
+_SESSION_FOLDER = re.compile(
+    r"(.*/)(?:\((?:[a-z]\([0-9a-z]{24}\))+\)|\([0-9a-z]{24}\))/(?=.)", re.S
 )
+_TOKEN = "&cftoken="
 _SESSION_ARGUMENTS = (
     re.compile(r"^(.*)jsessionid=[0-9a-z]{32}(?:&(.*))?$", re.I),
     re.compile(r"^(.*)phpsessid=[0-9a-z]{32}(?:&(.*))?$", re.I),
     re.compile(r"^(.*)sid=[0-9a-z]{32}(?:&(.*))?$", re.I),
     re.compile(r"^(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&(.*))?$", re.I),
-    re.compile(r"^(.*)cfid=[^&]+&cftoken=[^&]+(?:&(.*))?$", re.I),
 )
 
 
@@ -185,9 +185,19 @@ def _escaped_path(path: str) -> str:
             kept.pop()
         elif name != b".":
             kept.append(name)
-    path = "/" + _redone(b"/".join(kept)).lower()
-    session = _SESSION_FOLDERS.match(path)
-    return session[1] + session[2] if session else path
+    return _without_session_folder("/" + _redone(b"/".join(kept)).lower())
+
+
+def _without_session_folder(path: str) -> str:
+    """Without the last that an ``.aspx`` follows, with no question mark between."""
+    pieces = path.split("?")
+    for place in reversed(range(len(pieces))):
+        piece = pieces[place]
+        session = _SESSION_FOLDER.match(piece, 0, max(piece.rfind(".aspx"), 0))
+        if session:
+            pieces[place] = session[1] + piece[session.end() :]
+            break
+    return "?".join(pieces)
 
 
 def _query_key(query: str) -> str:
@@ -196,8 +206,22 @@ def _query_key(query: str) -> str:
         found = pattern.match(query)
         if found:
             query = found[1] + (found[2] or "")
+    query = _without_cold_fusion(query)
     arguments = (tuple(argument.split("=", 1)) for argument in query.lower().split("&"))
     return "&".join("=".join(argument) for argument in sorted(arguments))
+
+
+def _without_cold_fusion(query: str) -> str:
+    """Without the last ``cfid=...&cftoken=...``, neither of them empty."""
+    lower = query.lower()
+    token = lower.rfind(_TOKEN)
+    while token >= 0:
+        start = lower.rfind("cfid=", lower.rfind("&", 0, token) + 1, token - 1)
+        value, _, rest = query[token + len(_TOKEN) :].partition("&")
+        if start >= 0 and value:
+            return query[:start] + rest
+        token = lower.rfind(_TOKEN, 0, token)
+    return query
 
 
 def _escaped(text: str) -> str:

@@ -35,7 +35,7 @@ _PING_SECONDS = 20
 _PENDING_BYTES = 8 << 20
 _REFUSED = re.compile(r"authorization violation|authentication (expired|revoked)", re.IGNORECASE)
 _asyncio_log = logging.getLogger("asyncio")
-_VIOLATION = re.compile(r'permissions violation for .*?"(.*?)"', re.IGNORECASE)
+_VIOLATION = "permissions violation for "
 
 
 class AtTheDoor:
@@ -152,8 +152,8 @@ class AtTheDoor:
                 f"the server at {self._servers} refuses this token (wrong, expired or revoked);"
                 " ask the manager's operator for another (headgate manager invite)"
             )
-        elif found := _VIOLATION.search(str(fault)):
-            self.forbidden.add(found[1])
+        elif _VIOLATION in (said := str(fault).lower()):
+            self.forbidden.update(said.partition(_VIOLATION)[2].split('"')[1:2])
         elif not self.client.is_connected:
             await self._on_away(str(fault))
 
