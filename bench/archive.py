@@ -43,7 +43,7 @@ from headgate.storage.journals.journal import Group, Journal, LinkLines, Owner, 
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.memory.remembering import remember
-from headgate.storage.tables.writing import writing_links, writing_pages
+from headgate.storage.sealing import writing_links, writing_pages
 from headgate.storage.warc import records
 from headgate.storage.warc.writer import Mark, WarcFiles, WarcWriter
 

@@ -31,13 +31,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.cli.keep_progress import keep_watched
-from headgate.features.demo.changing_sites import (
-    ChangingPage,
-    ChangingSite,
-    ChangingWeb,
-    Law,
-    drawn_changes,
-)
+from headgate.features.demo.keep import ChangingPage, ChangingSite, ChangingWeb, Law, drawn_changes
 from headgate.features.demo.web import DemoWeb
 from headgate.features.keep.job import KeepRequest
 from headgate.features.keep.recrawl.policies import POLICY_NAMES

@@ -32,13 +32,7 @@ from pathlib import Path
 import numpy as np
 from bench.documentation import free_ports
 
-from headgate.features.demo.changing_sites import (
-    ChangingPage,
-    ChangingSite,
-    ChangingWeb,
-    Law,
-    drawn_changes,
-)
+from headgate.features.demo.keep import ChangingPage, ChangingSite, ChangingWeb, Law, drawn_changes
 from headgate.features.demo.sites import DemoRequest, Response
 from headgate.features.demo.web import DemoWeb
 

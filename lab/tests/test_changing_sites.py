@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.features.demo.changing_sites import (
+from headgate.features.demo.keep import (
     ChangingPage,
     ChangingSite,
     ChangingWeb,

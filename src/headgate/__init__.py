@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from headgate.features.crawl.from_python import crawl, crawl_async, stream
     from headgate.features.crawl.request import read_site_file
     from headgate.features.export.opened import open  # noqa: A004
-    from headgate.features.survey.from_python import survey
     from headgate.features.survey.report import SurveyReport
+    from headgate.features.survey.request import survey
     from headgate.features.survey.strategy.rules import SurveyRules, SurveyScope
     from headgate.model.budget import Budget, Objective, Quota
     from headgate.model.errors import UserMistake, WorldFault
@@ -84,7 +84,7 @@ _HOMES = {
     "plan": "scheduling.planner",
     "read_site_file": "features.crawl.request",
     "stream": "features.crawl.from_python",
-    "survey": "features.survey.from_python",
+    "survey": "features.survey.request",
 }
 
 

@@ -11,9 +11,8 @@ import pytest
 from headgate.crawling.focused_crawl import InPlace
 from headgate.crawling.ports import Scorer
 from headgate.engine.scorers import OwnScorer
-from headgate.focus.links_in import LinksIn
 from headgate.focus.signs import LinkSigns, PageSigns
-from headgate.focus.topic import Topic, TopicOrder
+from headgate.focus.topic import LinksIn, Topic, TopicOrder
 
 OWN = """
 def score(link, page):

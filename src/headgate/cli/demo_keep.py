@@ -20,8 +20,7 @@ from headgate.model.site import Site
 from headgate.model.units import BytesPerSecond, Seconds, format_rate, format_size
 
 if TYPE_CHECKING:
-    from headgate.features.demo.changing_sites import ChangingWeb
-    from headgate.features.demo.keep_page import Kept
+    from headgate.features.demo.keep import ChangingWeb, Kept
     from headgate.features.demo.web import DemoWeb
     from headgate.features.keep.job import Stoppable
 
@@ -49,7 +48,7 @@ def run_keep_demo(out: Path, seconds: float, *, quiet: bool) -> int:
     """Serve, keep with both policies, and compare with the true state of the web."""
     import uvloop
 
-    from headgate.features.demo.keep_page import compared, keep_demo_page
+    from headgate.features.demo.keep import compared, keep_demo_page
 
     if not quiet:
         course = (
@@ -89,7 +88,7 @@ async def _keep_both(out: Path, seconds: float, *, quiet: bool) -> list[Kept | N
 async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept | None:
     """Results of the measured time; None: it was stopped before."""
     from headgate.engine.real_parts import real_parts
-    from headgate.features.demo.changing_sites import ChangingWeb, demo_changing_sites
+    from headgate.features.demo.keep import ChangingWeb, demo_changing_sites
     from headgate.features.demo.web import DemoWeb
     from headgate.features.keep.job import KeepJob
     from headgate.features.keep.keeper import keep
@@ -137,7 +136,7 @@ async def _measured(pages: ChangingWeb, web: DemoWeb, seconds: float) -> list[tu
 
 
 def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -> Kept:
-    from headgate.features.demo.keep_page import Kept
+    from headgate.features.demo.keep import Kept
 
     first, moved_before = samples[0]
     score = pages.score(time for time, _ in samples)

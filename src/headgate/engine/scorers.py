@@ -14,9 +14,8 @@ from headgate.crawling.child_process import AsyncPipe, Child
 from headgate.crawling.focused_crawl import Focusing, InPlace
 from headgate.crawling.ports import Scorer
 from headgate.engine.scoring_child import GROUP, Scored
-from headgate.focus.links_in import LinksIn
 from headgate.focus.signs import PageSigns
-from headgate.focus.topic import Topic, TopicOrder
+from headgate.focus.topic import LinksIn, Topic, TopicOrder
 from headgate.model.errors import UserMistake
 from headgate.model.site import BREADTH_FIRST, LINKS_IN, ORDERS, TOPIC, Site
 from headgate.reading.charset import decoded

@@ -33,14 +33,13 @@ from headgate.fetching.dns import (
     leads_to_public,
 )
 from headgate.fetching.errors import FetchFault
-from headgate.fetching.exchange import Exchange, Reply, Witness
+from headgate.fetching.exchange import Exchange, Reply, RequestHeads, Witness
 from headgate.fetching.identity import identities
 from headgate.fetching.limits import Limits, give_large_blocks_back, most_idle
 from headgate.fetching.metering import Meter, ResponseMeter
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin, Origins
 from headgate.fetching.pool import Pool, Supply
-from headgate.fetching.request_heads import RequestHeads
 from headgate.fetching.response import ResponseFilter
 from headgate.fetching.tls import Tls
 from headgate.model.errors import UserMistake

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from headgate.storage import sealing as tables
 from headgate.storage.journals.journal import LinkLines
 from headgate.storage.page import PageRow
 from headgate.storage.tables import arrow_tables
-from headgate.storage.tables import writing as tables
 
 ROWS = [
     PageRow(
@@ -101,7 +101,7 @@ def test_few_links_read_the_same(tmp_path: Path, count: int) -> None:
 def test_few_rows_need_no_arrow(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from headgate.storage import sealing\n"
-        "from headgate.storage.tables import writing as tables\n"
+        "from headgate.storage import sealing as tables\n"
         f"with tables.writing_pages(Path({str(tmp_path / 'few')!r})) as add: add('a', [])\n"
         "assert 'pyarrow' not in sys.modules"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from headgate.storage.journals.journal import LinkLines
-from headgate.storage.tables.writing import writing_links
+from headgate.storage.sealing import writing_links
 
 
 def test_a_page_of_many_long_links_is_written_in_parts(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from tests.acceptance.small_web import SmallWeb, serving
 import headgate
 from headgate.control.catalog import Outcome
 from headgate.engine.real_parts import real_parts
-from headgate.features.survey.from_python import survey_settings
 from headgate.features.survey.job import SurveyJob, SurveyUnderWay, survey
+from headgate.features.survey.request import survey_settings
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.model.budget import Budget, Quota

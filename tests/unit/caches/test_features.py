@@ -25,7 +25,7 @@ from headgate.features.grid.scheduler.placement_policies import ByZone, Coordina
 from headgate.features.grid.transport.credentials import Key, Whose
 from headgate.features.keep import notice_delivery
 from headgate.features.keep.kept_memory import basis_of, decode_outlook, encode_outlook
-from headgate.features.keep.recrawl import look_value, page_histories, rates
+from headgate.features.keep.recrawl import page_estimates, page_histories, rates
 from headgate.features.keep.recrawl.policies import POLICY_NAMES, keep_policy
 from headgate.features.keep.recrawl.rates import RateGrid, RatePrior
 from headgate.features.keep.recrawl.site_outlook import KNOTS_SECONDS, Outlook
@@ -67,17 +67,17 @@ def test_likelihoods_and_tables_go_by_grid_and_function_and_are_few() -> None:
         assert np.array_equal(page_histories._told_by(grid), told)
         even = np.full((2, len(grid)), 1 / len(grid))
         means = [
-            look_value.mean_changed(grid, even, since),
-            look_value.mean_changed_twice(grid, even, since),
-            look_value.mean_ages(grid, even, since),
-            *(look_value.mean_values(staleness, grid, even, since) for staleness in Staleness),
+            page_estimates.mean_changed(grid, even, since),
+            page_estimates.mean_changed_twice(grid, even, since),
+            page_estimates.mean_ages(grid, even, since),
+            *(page_estimates.mean_values(staleness, grid, even, since) for staleness in Staleness),
         ]
         assert len({mean.tobytes() for mean in means}) == len(means)
-        for of in (look_value.expected_age, look_value.probability_changed):
-            own = look_value._table.__wrapped__(grid, of)
-            assert np.array_equal(look_value._table(grid, of), own)
+        for of in (page_estimates.expected_age, page_estimates.probability_changed):
+            own = page_estimates._table.__wrapped__(grid, of)
+            assert np.array_equal(page_estimates._table(grid, of), own)
     assert page_histories._told_by.cache_info().maxsize == 64
-    assert look_value._table.cache_info().maxsize == 320
+    assert page_estimates._table.cache_info().maxsize == 320
 
 
 def test_the_prior_in_use_goes_by_its_pages_once_it_is_renewed() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli import demo_keep
-from headgate.features.demo.keep_page import Kept
+from headgate.features.demo.keep import Kept
 
 
 async def _made_up(out: Path, seconds: float, *, quiet: bool) -> list[Kept]:  # noqa: ARG001

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.focus.links_in import LinksIn, _score
 from headgate.focus.signs import LinkSigns, PageSigns
+from headgate.focus.topic import LinksIn, _score
 
 _webs = st.lists(
     st.tuples(st.integers(0, 30), st.lists(st.integers(0, 30), max_size=8, unique=True)),

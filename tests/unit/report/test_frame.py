@@ -47,7 +47,7 @@ def test_one_engine_draws_all_charts() -> None:
         if call.args[0].value == "svg"
     }
     # Beside charts: the hatching that all share, and small bars in the cells of tables.
-    assert drawing == {"report/charts/svg.py", "report/html_page.py", "report/tables.py"}
+    assert drawing == {"report/charts/svg.py", "report/html_page.py", "report/page.py"}
     assert _sources_with("import matplotlib") == []
 
 

@@ -23,7 +23,7 @@ from headgate.model.run_report import (
     Stall,
     TimelinePoint,
 )
-from headgate.report.charts.timeline_bins import TimelineBins
+from headgate.report.charts.run_charts import TimelineBins
 from headgate.report.page import promises, report_page
 from headgate.report.text import report_text
 from headgate.report.words import ReportWords

@@ -9,8 +9,8 @@ from msgspec import structs
 from tests.unit.scheduling.problems import problems
 
 from headgate.model.plan import LATE_AFTER_SECONDS, Verdict
-from headgate.scheduling.feasibility import feasibility
 from headgate.scheduling.order_search import best_schedule
+from headgate.scheduling.planner import feasibility
 from headgate.scheduling.problem import Problem
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headgate.features.keep.recrawl.arrays import FloatArray, as_floats
-from headgate.features.keep.recrawl.look_value import mean_freshness
+from headgate.features.keep.recrawl.page_estimates import mean_freshness
 
 __all__ = ["ChannelCopies"]
 

@@ -1,11 +1,11 @@
 """Volunteers' machines that ask for work: Headgate's pull.
 
 A free thread gets the channel with the most value per cost that no other works on: the value of a
-look is that of `features.keep.recrawl.look_value`, as on the grid's board. Cost is the minutes that
-a task takes, times what churn makes of them: a machine that leaves takes unfinished work with it. A
-channel is not asked again within half of the mean time between its changes. A machine that says it
-leaves gives its tasks back at once; if it vanishes, its leases lapse after a minute. There are no
-queues, and the capacity need not be known.
+look is that of `features.keep.recrawl.page_estimates`, as on the grid's board. Cost is the minutes
+that a task takes, times what churn makes of them: a machine that leaves takes unfinished work with
+it. A channel is not asked again within half of the mean time between its changes. A machine that
+says it leaves gives its tasks back at once; if it vanishes, its leases lapse after a minute. There
+are no queues, and the capacity need not be known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headgate.features.keep.recrawl.arrays import FloatArray, as_floats
-from headgate.features.keep.recrawl.look_value import look_value, mean_freshness
+from headgate.features.keep.recrawl.page_estimates import look_value, mean_freshness
 from headgate.model.keeping import Staleness
 from headgate_lab.worlds.volunteer_figures import Figures, Tally
 from headgate_lab.worlds.volunteers import FIRST_INTERVALS, THREADS, Volunteers

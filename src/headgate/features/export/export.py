@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import IO, Any
 import pyarrow as pa
 
 from headgate.features.export.page_content import Contents, Told, page_document, page_file_name
-from headgate.features.export.sqlite import write_sqlite
 from headgate.features.export.text_workers import AnchorTexts
 from headgate.features.export.wacz import write_wacz
 from headgate.model.errors import UserMistake
@@ -21,17 +21,19 @@ from headgate.report.phrases import plural
 from headgate.storage.atomic_write import write_soon
 from headgate.storage.collection import RunFolder
 from headgate.storage.runs import chosen_run, crawls, is_survey
+from headgate.storage.safe_files import writing
 from headgate.storage.stored_page import page_versions
 from headgate.storage.tables.rows import (
     RowCondition,
     Rows,
+    flat_rows,
     run_table,
     stored_rows,
     unfinished_remark,
     write_rows,
 )
 
-__all__ = ["CRAWL_TABLES", "SURVEY_TABLES", "Export", "Exporting"]
+__all__ = ["Export", "Exporting"]
 
 CRAWL_TABLES = ("pages", "links")
 SURVEY_TABLES = ("servers", "links", "depths")
@@ -217,3 +219,46 @@ def _chosen(
 def _named(rows: pa.Table, stamp: str) -> pa.Table:
     """Add a column with the run."""
     return rows.add_column(0, "run", pa.array([stamp] * len(rows), pa.string()))
+
+
+_INDEXED = {"pages": ("url", "site"), "links": ("source", "target"), "servers": ("host",)}
+_SEARCHED = ("title", "text", "markdown")
+
+
+def write_sqlite(tables: Mapping[str, Rows], path: Path) -> None:
+    """Exports tables as an SQLite database, for Datasette and SQL.
+
+    Write to an empty file. Times are text; lists and maps are JSON. Pages exported with text can
+    be searched in ``pages_fts``.
+    """
+    with writing(path), closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("PRAGMA synchronous = OFF")  # the whole file is made durable at the end
+        for name, rows in tables.items():
+            _write(database, name, rows)
+        database.execute("VACUUM")
+
+
+def _write(database: sqlite3.Connection, name: str, rows: Rows) -> None:
+    columns = ", ".join(f'"{field.name}" {_kind(field.type)}' for field in rows.schema)
+    database.execute(f"CREATE TABLE {name} ({columns})")
+    marks = ", ".join("?" * len(rows.schema))
+    database.execute("BEGIN")
+    for some in rows.batches:
+        values = zip(*(column.to_pylist() for column in flat_rows(some).columns), strict=True)
+        database.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
+    for column in _INDEXED.get(name, ()):
+        if column in rows.schema.names:
+            database.execute(f"CREATE INDEX {name}_{column} ON {name} ({column})")
+    searched = [column for column in _SEARCHED if column in rows.schema.names]
+    if len(searched) > 1:
+        names = ", ".join(searched)
+        database.execute(f"CREATE VIRTUAL TABLE {name}_fts USING fts5 ({names}, content={name})")
+        database.execute(f"INSERT INTO {name}_fts ({name}_fts) VALUES ('rebuild')")
+    database.execute("COMMIT")
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "INTEGER"
+    return "REAL" if pa.types.is_floating(kind) else "TEXT"

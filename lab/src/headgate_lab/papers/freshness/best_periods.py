@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headgate.features.keep.recrawl.arrays import FloatArray, as_floats
-from headgate.features.keep.recrawl.look_value import look_value
+from headgate.features.keep.recrawl.page_estimates import look_value
 from headgate.model.keeping import Staleness
 
 __all__ = ["best_periods"]

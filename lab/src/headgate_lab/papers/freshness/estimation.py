@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headgate.features.keep.recrawl.arrays import BoolArray, FloatArray, as_floats
-from headgate.features.keep.recrawl.look_value import probability_changed
+from headgate.features.keep.recrawl.page_estimates import probability_changed
 from headgate.features.keep.recrawl.page_histories import (
     Histories,
     no_histories,

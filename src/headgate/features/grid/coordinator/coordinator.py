@@ -11,18 +11,21 @@ restart: tasks and leases are in the catalog.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import in_turns
+from headgate.crawling.page_reader import PageReader
 from headgate.engine.forecasting import forecast_sites
 from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run
@@ -48,6 +51,9 @@ from headgate.model.site import Site
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
+from headgate.storage.journals.journal import Commit, LinkLines, Owner
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.page import PageRow
 from headgate.storage.run_state import load_report
 
 __all__ = ["Interruptible", "ManagerJob", "ManagerParts", "manage", "placing_of", "set_placing"]
@@ -244,9 +250,6 @@ class _Managing:
         return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
 
     def _wrap_up(self) -> RunReport:
-        from headgate.features.grid.coordinator.unread_pages import (
-            UnreadPages,  # here: it reads pages
-        )
 
         self._accounting.finish(self._time.leg_now, self._desk.registry.servers)
         report = msgspec.structs.replace(
@@ -332,3 +335,44 @@ def placing_of(terms: GridTerms, grid: GridView, seed: int = _SEED) -> Placing:
     if terms.placement is Placement.CAN:
         return ByZone(grid, space)
     return ByDistance(grid, space.distances)
+
+
+class UnreadPages:
+    """Adds titles and links of unchanged pages to the results of nodes.
+
+    A node that gets "not modified" has no archive to read the page from. So before tables are made,
+    the page's title and links are read from the archived response.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._reader = PageReader()
+
+    def read(self, owner: Owner, commits: Iterable[Commit]) -> Iterator[Commit]:
+        """The commits, with titles and links of unchanged pages added."""
+        known = KnownPages(self._collection, owner.site)
+        try:
+            for group, rows, links in commits:
+                told = {line.source for line in links}
+                found = [self._found(known, row, told) for row in rows]
+                more = [lines for _, lines in found if lines is not None]
+                yield group, [row for row, _ in found], [*links, *more]
+        finally:
+            known.close()
+
+    def _found(
+        self, known: KnownPages, row: PageRow, told: set[str]
+    ) -> tuple[PageRow, LinkLines | None]:
+        if row.status != HTTPStatus.NOT_MODIFIED or row.url in told:
+            return row, None
+        earlier = known.find(row.url)
+        if earlier is None or earlier.digest != row.digest:
+            return row, None
+        stored = known.stored(row.url, earlier)
+        if stored is None:
+            return row, None
+        page = self._reader.read(stored)
+        lines = None
+        if page.links is not None and page.links.targets:
+            lines = LinkLines.of(row.url, row.depth, page.links)
+        return structs.replace(row, title=page.title, language=page.language), lines

@@ -5,7 +5,7 @@ and reference. Pure: observations and times go in, rates, intervals and values c
 out. Times are in days, rates per day, unless a name says otherwise; every formula holds in any
 other unit as well.
 
-`rates` estimates a page's change rate, `look_value` what a look at it is worth, and
+`rates` estimates a page's change rate, `page_estimates` what a look at it is worth, and
 `visit_choice` chooses the pages of a visit. The others are published alternatives, selectable by
 name.
 """

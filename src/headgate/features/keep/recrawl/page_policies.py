@@ -3,7 +3,8 @@
 A policy says from when on each page may be fetched, what a visit for it is worth, and which other
 pages are fetched along with it. Times are seconds since 1970.
 
-    index      V per byte that a look is charged (`look_value`), connection included; along with it
+    index      V per byte that a look is charged (`page_estimates`), connection included; along with
+    it
                what is worth half as much per byte on an open connection
     uniform    the page unseen for longest, and those unseen nearly as long
     nutch      each page has its interval; all that are due

@@ -15,15 +15,15 @@ from headgate.features.keep.recrawl.kept_site import (
     SitePages,
     SiteTerms,
 )
-from headgate.features.keep.recrawl.look_value import (
+from headgate.features.keep.recrawl.page_estimates import (
     FOR_ALL,
+    PageEstimates,
     expected_age,
     look_value,
     mean_age,
     mean_freshness,
     probability_changed,
 )
-from headgate.features.keep.recrawl.page_estimates import PageEstimates
 from headgate.features.keep.recrawl.page_histories import is_flapping, nutch_intervals
 from headgate.features.keep.recrawl.page_policies import (
     ByIndex,

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from headgate.features.keep.recrawl.arrays import FloatArray
-from headgate.features.keep.recrawl.look_value import (
+from headgate.features.keep.recrawl.page_estimates import (
     expected_age,
     look_value,
     mean_age,
