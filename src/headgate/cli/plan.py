@@ -13,23 +13,31 @@ from msgspec.structs import replace
 
 import headgate.site_file
 from headgate.cli.arguments import read_by, say_that_proxies_are_not_used
-from headgate.cli.plan_keep import check_options, plan_to_keep, print_plan_to_keep
 from headgate.cli.plan_pictures import plot_path, save_plot
 from headgate.cli.site_file import OpenedSiteFile, open_site_file
 from headgate.cli.terminal import say, show
+from headgate.features.keep.status import KeepPlan, PromisedSite
 from headgate.model.budget import Budget, Objective, Quota
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
 from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.timetable import Timetable
-from headgate.model.units import Bytes, format_size
+from headgate.model.units import Bytes, BytesPerSecond, SizeRange, format_size
 from headgate.site_file.parsing import site_error
 from headgate.site_file.values import Count, read_bandwidth
 
 if TYPE_CHECKING:
     from headgate.control.forecast import Forecast
 
-__all__ = ["configure", "example_file", "example_names", "run"]
+__all__ = [
+    "check_options",
+    "configure",
+    "example_file",
+    "example_names",
+    "plan_to_keep",
+    "print_plan_to_keep",
+    "run",
+]
 
 NOT_FEASIBLE = 3
 _PAGE_BYTES = Bytes(20e3)
@@ -355,3 +363,63 @@ def example_file(name: str) -> str:
     if name not in names:
         raise UserMistake(f"there is no example {name!r}; there are {', '.join(names)}")
     return str(_FOLDER / f"{name}.toml")
+
+
+# ``headgate plan FILE --keep``: can all promises of freshness be kept together?
+
+
+_NOT_FOR_KEEPING = ("compare", "policy", "plot", "objective")
+
+
+def check_options(args: argparse.Namespace) -> None:
+    for name in _NOT_FOR_KEEPING:
+        if getattr(args, name):
+            raise UserMistake(f"--{name} is for plans of a crawl; drop it, or drop --keep")
+
+
+def plan_to_keep(
+    opened: OpenedSiteFile,
+    budget: Budget,
+    start: datetime | None,
+    forecasts: Mapping[str, Forecast],
+    seed: int,
+) -> KeepPlan:
+    import numpy as np
+
+    from headgate.features.keep.recrawl.freshness_promises import keep_plan
+
+    sites = opened.contents.sites
+    promised = [site for site in sites if site.keeping.fresh_within is not None]
+    demands = [_demand(site, opened, forecasts) for site in promised]
+    moment = start or datetime.now(UTC)
+    others = len(sites) - len(promised)
+    return keep_plan(demands, others, budget, moment, np.random.default_rng(seed))
+
+
+def print_plan_to_keep(plan: KeepPlan, began: str, *, as_json: bool) -> None:
+    from headgate.features.keep.view.plan_text import keep_plan_as_json, print_keep_plan
+
+    if as_json:
+        show(keep_plan_as_json(plan))
+        return
+    from headgate.cli.consoles import printed
+
+    with printed() as console:
+        print_keep_plan(console, plan, began=began)
+
+
+def _demand(site: Site, opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> PromisedSite:
+    within = site.keeping.fresh_within
+    assert within is not None
+    known = forecasts.get(site.name)
+    if site.expect is not None:
+        return PromisedSite(site.name, within, SizeRange.exactly(site.expect), site.max_rate)
+    if known is None:
+        problem = (
+            'a promise needs the bytes of one look at all pages; add a line like expect = "120 MB",'
+            " or use --history or --scout"
+        )
+        raise site_error(opened.text, opened.path, site.name, "expect", problem)
+    low, high = known.bytes_range or (known.bytes, known.bytes)
+    cap = site.max_rate if known.cap is None else BytesPerSecond(known.cap)
+    return PromisedSite(site.name, within, SizeRange(low, known.bytes, high), cap)
