@@ -45,7 +45,7 @@ from bench.arguments import parser
 from bench.documentation import SITES, fetched, free_ports, served
 from bench.ended_with_us import ended_with_us
 from bench.speed import PACKAGES
-from bench.whole_closure import Expected, Reply, Wanted, expected
+from bench.whole_closure import Closure, Reply, Wanted
 
 HEADGATE = [sys.executable, "-m", "headgate"]
 END_AT = (1 / 3, 2 / 3)
@@ -88,7 +88,7 @@ class Site:
 
     name: str
     seed: str
-    closure: Expected
+    closure: Closure
     statuses: dict[str, int]
     """Of all URLs of the closure."""
 
@@ -100,7 +100,7 @@ class Site:
     def pages(self) -> set[str]:
         """Without what is there for crawlers."""
         beside = {f"{self.home}/robots.txt", f"{self.home}/sitemap.xml"}
-        return {url for url in self.closure.must if self.statuses[url] == 200} - beside
+        return {url for url in self.closure.asked if self.statuses[url] == 200} - beside
 
 
 @dataclass(slots=True)
@@ -191,10 +191,9 @@ def closure_of(name: str, seed: str) -> Site:
                 statuses[url] = response.status
             return replies[url]
 
-        found = expected(Wanted(name, (seed,)), get)
-    if found.must != found.may:
-        raise SystemExit(f"{name}: what is to be asked for depends on the order of links")
-    counts = Counter(statuses[url] for url in found.must)
+        found = Closure(Wanted(name, (seed,)), get, linked=None)
+        found.follow()
+    counts = Counter(statuses[url] for url in found.asked)
     others = ", ".join(f"{n} × {status}" for status, n in sorted(counts.items()) if status != 200)
     seconds = time.monotonic() - began
     print(f"{name}: {counts[200]:,} in {seconds:.1f} s; besides {others}", flush=True)
@@ -207,13 +206,13 @@ def crawled(way: Way, out: Path, sites: Sequence[Site], log: Path) -> Iterator[C
     (out / "sites.toml").write_text(
         '[grid]\nlease = "10s"\n'
         + "".join(
-            f'[site.{site.name}]\nseeds = ["{site.seed}"]\ndelay = "0s"\n'
+            f'[site."{site.name}"]\nseeds = ["{site.seed}"]\ndelay = "0s"\n'
             f"nodes_at_once = {1 + number % 2}\n"
             for number, site in enumerate(sites)
         )
     )
     runner = Grid(out) if way.has_leases else Command(out, way.by.partition(" ")[0])
-    urls = sum(len(site.closure.must) for site in sites)
+    urls = sum(len(site.closure.asked) for site in sites)
     for number in CRAWLS:
         before = log.stat().st_size
         began = time.monotonic()
@@ -403,8 +402,8 @@ def table(path: Path) -> dict[str, Stored]:
 
 def compared(site: Site, asked: dict[str, list[float]], stored: Stored, way: Way) -> Row:
     pages = {url for url, rows in stored.items() if any(status in (200, 304) for status, _ in rows)}
-    missing = (site.closure.must - asked.keys()) | (site.pages - pages)
-    extra = (asked.keys() - site.closure.may) | (pages - site.pages)
+    missing = (site.closure.asked - asked.keys()) | (site.pages - pages)
+    extra = (asked.keys() - site.closure.asked) | (pages - site.pages)
     again = set()
     for url, rows in stored.items():
         since = 0.0 if way.ended is None else rows[0][1] - LATE_SECONDS
@@ -466,7 +465,7 @@ def report(sites: Sequence[Site], crawls: Sequence[Crawl]) -> str:
     corpora = ""
     for place, site in enumerate(sites):
         most = [max(crawl.rows[place].counts[k] for crawl in crawls) for k in (2, 3, 4)]
-        others = len(site.closure.must) - len(site.pages)
+        others = len(site.closure.asked) - len(site.pages)
         worst = ", ".join(map(str, most))
         corpora += f"| {site.name} | {len(site.pages):,} | {others:,} | {worst} |\n"
     ways = ""
