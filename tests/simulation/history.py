@@ -57,6 +57,11 @@ class Reckoned:
     def gone(self) -> bool:
         return self.missing >= 2
 
+    @property
+    def never_there(self) -> bool:
+        """It is asked for only where something leads to it."""
+        return 0 < self.looks == self.missing
+
 
 class CommittingSpool(SiteSpool):
     """Commits at every so many pages, so that a kill finds some of them stored."""
@@ -212,7 +217,7 @@ class History:
         asked = set(fresh)
         for number, page in self.known.items():
             in_depth = bounds.depth is None or page.depth <= bounds.depth
-            if bounds.has(number) and in_depth and not page.gone:
+            if bounds.has(number) and in_depth and not (page.gone or page.never_there):
                 asked.add(number)
         for number, depth in fresh.items():
             self.known.setdefault(number, Reckoned(depth)).depth = depth
