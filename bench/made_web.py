@@ -104,7 +104,7 @@ class MadeWeb:
             stranger.leads = [dice.one_of(every).place, dice.one_of(strangers).place]
         for thing in every + strangers + [asset for _, assets in drafts for asset in assets]:
             self._publish(thing)
-        self._pages = [thing for thing in every if thing.kind in ("html", "feed", "atom", "moved")]
+        self._pages = [thing for thing in every if thing.kind in ("html", "feed", "atom")]
 
     def change(self) -> None:
         """Some time later: pages link to others, and no longer to some."""

@@ -101,18 +101,26 @@ class Expected:
     """Where each URL was met."""
     repeated: set[str]
     """What redirects to itself is tried again, since it may want its cookie."""
+    files: set[str]
+    """robots.txt and sitemaps."""
     belongs: Callable[[str], bool]
     """Whether a URL is in scope as a link."""
 
 
-def expected(wanted: Wanted, get: Get) -> Expected:
-    """All that a crawl of a site asks for, robots.txt and sitemaps with it."""
+def expected(wanted: Wanted, get: Get, known: Iterable[str] = ()) -> Expected:
+    """All that a crawl of a site asks for, robots.txt and sitemaps with it. It may follow links of
+    pages that are known, too."""
     widest = Closure(wanted, get, linked=None)
-    widest.follow()
+    widest.follow(known)
     least = Closure(wanted, get, linked=widest.linked)
     least.follow()
     return Expected(
-        least.asked, widest.asked | least.asked, widest.source, widest.repeated, widest.scope.has
+        least.asked,
+        widest.asked | least.asked,
+        source=widest.source,
+        repeated=widest.repeated,
+        files=widest.files,
+        belongs=widest.scope.has,
     )
 
 
@@ -242,6 +250,7 @@ class Closure:
         self.linked: set[str] = set()
         self.source: dict[str, str] = {}
         self.repeated: set[str] = set()
+        self.files: set[str] = set()
         self._wanted = wanted
         self._get = get
         self.scope = _Scope(wanted)
@@ -250,11 +259,12 @@ class Closure:
         self._waiting: list[_Met] = []
         self._done: set[tuple[str, bool]] = set()
         self._robots: dict[str, list[str]] = {}
-        self._sitemaps: set[str] = set()
 
-    def follow(self) -> None:
+    def follow(self, known: Iterable[str] = ()) -> None:
         for seed in self._wanted.seeds:
             self._meet(seed, 0, "", seed=True)
+        for url in known:
+            self._meet(url, 1, "what was known", needed=not self.scope.has(url))
         while self._waiting:
             met = heappop(self._waiting)
             if (met.url, met.needed) not in self._done:
@@ -327,6 +337,7 @@ class Closure:
         """Read robots.txt, which is of the simplest kind here, and the sitemaps."""
         robots = f"{origin}/robots.txt"
         self.asked.add(robots)
+        self.files.add(robots)
         reply = self._get(robots)
         lines = reply.body.decode().splitlines() if reply.status == 200 else []
         fields = [(name.lower(), value.strip()) for name, _, value in (
@@ -338,9 +349,9 @@ class Closure:
                 self._read_sitemap(_normal(f"{origin}/", place), robots, nested=False)
 
     def _read_sitemap(self, url: str | None, source: str, *, nested: bool) -> None:
-        if url is None or url in self._sitemaps or not self.scope.lists(url):
+        if url is None or url in self.files or not self.scope.lists(url):
             return
-        self._sitemaps.add(url)
+        self.files.add(url)
         if not self._may_ask(url):
             return
         self.asked.add(url)

@@ -32,7 +32,7 @@ from bench.made_web import MadeWeb
 from bench.planted_faults import LANDED, MISSED, OTHERS, Fault, planted
 from bench.reading_loop import PassingReader, ReadingLoop
 from bench.spellings import Dice
-from bench.whole_closure import Wanted, expected
+from bench.whole_closure import Reply, Wanted, expected
 from msgspec.structs import replace
 from tests.simulation.mortal_workers import MortalWorkers
 
@@ -55,7 +55,10 @@ from headgate.testing.simulated_web import Answer, Line
 from headgate.testing.virtual_parts import virtual_parts
 from headgate.testing.virtual_time import VirtualClock, VirtualLoop
 
-__all__ = ["MOST_SEEDS", "SEEDS_FOR_LANDED", "play", "seeds_to_find"]
+__all__ = [
+    "BEGIN", "MOST_SEEDS", "SEEDS_FOR_LANDED", "answer", "judged", "play", "play_all",
+    "seeds_to_find", "site_of",
+]  # fmt: skip
 
 BEGIN = 1_794_751_200.0
 """2026-11-15 14:00 UTC."""
@@ -165,7 +168,7 @@ class _Leg(CrawlWatcher):
 
     async def run(self) -> RunReport:
         world, dice = self._crawl, self._crawl.dice
-        sites = tuple(_site(wanted) for wanted in world.web.sites)
+        sites = tuple(site_of(wanted) for wanted in world.web.sites)
         collection = Collection(world.folder)
         resume = world.folder.is_dir() and collection.unfinished_run() is not None
         job = CrawlJob(
@@ -216,17 +219,21 @@ class _Leg(CrawlWatcher):
     def _answer(self, request: FetchRequest, _: float) -> Answer:
         world = self._crawl
         world.asked[request.site][request.url] += 1
-        reply = world.web.get(request.url)
-        headers = reply.headers
-        if reply.status == 200:
-            tag = f'"{hash(reply.body)}"'
-            headers = (*headers, ("etag", tag))
-            if dict(request.headers).get("If-None-Match") == tag:
-                return Answer(304, headers)
-        return Answer(reply.status, headers, reply.body)
+        return answer(request, world.web.get(request.url))
 
 
-def _site(wanted: Wanted) -> Site:
+def answer(request: FetchRequest, reply: Reply) -> Answer:
+    """A reply as a server gives it that knows whether a page has changed."""
+    headers = reply.headers
+    if reply.status == 200:
+        tag = f'"{hash(reply.body)}"'
+        headers = (*headers, ("etag", tag))
+        if dict(request.headers).get("If-None-Match") == tag:
+            return Answer(304, headers)
+    return Answer(reply.status, headers, reply.body)
+
+
+def site_of(wanted: Wanted) -> Site:
     return Site(
         wanted.name,
         wanted.seeds,
@@ -261,13 +268,16 @@ def _small_limits() -> Iterator[None]:
 
 def play(seed: int) -> str:
     """What is wrong with a seed, and how to see it again; empty: nothing."""
+    return judged(seed, lambda folder: Crawl(seed, folder).play(), "bench.whole_crawls")
+
+
+def judged(seed: int, played: Callable[[Path], str], bench: str) -> str:
     with _folder() as folder:
         try:
-            trouble = Crawl(seed, folder).play()
+            trouble = played(folder)
         except Exception:
             trouble = traceback.format_exc()
-    again = f"again: python -m bench.whole_crawls --seed {seed}\n"
-    return f"seed {seed}:\n{trouble}{again}" if trouble else ""
+    return f"seed {seed}:\n{trouble}again: python -m {bench} --seed {seed}\n" if trouble else ""
 
 
 @contextmanager
@@ -315,13 +325,18 @@ def main() -> int:
     args = parser.parse_args()
     if args.planted:
         return _find_planted(args.processes)
-    if args.seed is not None:
-        wrong = play(args.seed)
-        _say(wrong or f"seed {args.seed}: all is well")
+    return play_all(play, args.seeds if args.seed is None else args.seed, args.processes)
+
+
+def play_all(play: Callable[[int], str], seeds: str | int, processes: int) -> int:
+    """One seed, or all of a range like ``0-300``; 1: some failed."""
+    if isinstance(seeds, int):
+        wrong = play(seeds)
+        _say(wrong or f"seed {seeds}: all is well")
         return bool(wrong)
-    first, _, end = args.seeds.partition("-")
+    first, _, end = seeds.partition("-")
     began, failed = time.monotonic(), 0
-    with multiprocessing.Pool(args.processes) as pool:
+    with multiprocessing.Pool(processes) as pool:
         for wrong in pool.imap_unordered(play, range(int(first), int(end)), chunksize=4):
             if wrong:
                 failed += 1

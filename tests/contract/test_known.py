@@ -12,7 +12,7 @@ import pytest
 from tests.unit.storage.warc.making import NOON, make_body, make_fetched, make_url
 
 from headgate.crawling.ports import Known
-from headgate.frontier.events import JournalEntry, UrlOutcome
+from headgate.frontier.events import NEEDED, JournalEntry, UrlOutcome
 from headgate.frontier.seen_urls import UrlSeen
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier, Page
@@ -33,10 +33,10 @@ def on_disk(folder: Path) -> None:
         run = collection.new_run(datetime.fromtimestamp(NOON, UTC))
         spool = SiteSpool(run.place("docs"))
         spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(0)]))
-        found = [make_url(1), make_url(2)]
+        spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(2)], depth=1, detail=NEEDED))
         spool.put(
             Page(make_fetched(0, extra=[("ETag", ETAG)]), 0),
-            JournalEntry(UrlOutcome.PAGE, make_url(0), found=found, depth=1),
+            JournalEntry(UrlOutcome.PAGE, make_url(0), found=[make_url(1)], depth=1),
         )
         spool.put(Page(make_fetched(1), 1), JournalEntry(UrlOutcome.PAGE, make_url(1), depth=1))
         spool.commit()
@@ -55,6 +55,7 @@ def in_memory() -> MemoryKnown:
         dict([kept(0, ETAG), kept(1)]),
         {make_url(0): 0, make_url(1): 1},
         {make_url(2): 1},
+        {make_url(2)},
     )
 
 
@@ -114,6 +115,10 @@ def test_of_urls_it_gives_those_known_with_their_depth(known: Known) -> None:
     found = {url: depth for depth, some in known.by_depth(urls) for url in some}
     assert found == {make_url(0): 0, make_url(1): 1, make_url(2): 1}
     assert not [some for _, some in known.by_depth([]) if some]
+
+
+def test_what_pages_show_is_known_as_such(known: Known) -> None:
+    assert known.needed([make_url(0), make_url(2), ELSEWHERE]) == [make_url(2)]
 
 
 def test_its_hashes_are_those_that_a_frontier_knows_urls_by(known: Known) -> None:

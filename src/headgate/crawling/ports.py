@@ -296,6 +296,10 @@ class Known(Protocol):
         """The known ones among these, in batches with their depth."""
         ...
 
+    def needed(self, urls: Sequence[str]) -> Sequence[str]:
+        """Those among these that were found as page requisites."""
+        ...
+
     def hashes(self) -> Hashes:
         """Hashes of all known URLs, as `headgate.frontier.seen_urls.url_hashes` makes them."""
         ...

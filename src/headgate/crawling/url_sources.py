@@ -104,7 +104,12 @@ class UrlSources:
             self._frontier_driver.tell(Seeds(self._task.site.seeds))
         else:
             for depth, urls in self._known.by_depth(self._task.asks):
-                self._frontier_driver.tell(Asked(urls, depth))
+                needed = self._known.needed(urls)
+                shown = frozenset(needed)
+                linked = [url for url in urls if url not in shown]
+                for some, are_needed in ((linked, False), (needed, True)):
+                    if some:  # a frontier that was told of nothing would be done
+                        self._frontier_driver.tell(Asked(some, depth, are_needed))
         if self._task.kept is not None:
             self._frontier_driver.tell(NotNow(self._known.hashes()))
         if self._task.asks is not None:  # the user may have named others since

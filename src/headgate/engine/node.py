@@ -328,8 +328,10 @@ def _scope(task: Task, known: KnownPages) -> Scope:
     scope = Scope.of(task.site)
     if task.asks and len(scope.candidates(task.asks)) < len(task.asks):
         for depth, urls in known.pages():
+            needed = frozenset(known.needed(urls) if depth == 0 else ())
             for url in urls if depth == 0 else ():
-                scope.follows_seed(url)
+                if url not in needed:
+                    scope.follows_seed(url)
     return scope
 
 

@@ -59,10 +59,12 @@ class Seeds(msgspec.Struct, frozen=True, gc=False):
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
     """Known pages that this visit is for, subject to the current scope. Those at depth 0, seeds and
-    where seeds redirected to, add their hosts to the site."""
+    where seeds redirected to, add their hosts to the site. Those out of scope are recorded."""
 
     urls: Sequence[str]
     depth: int
+    needed: bool = False
+    """As in `Found`."""
 
 
 class NotNow(msgspec.Struct, frozen=True, gc=False):
@@ -341,6 +343,8 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What the URL filter refused since the entry before."""
     modified: Sequence[tuple[str, float]] = ()
     """Known pages with their date of change by a sitemap, in seconds since 1970."""
+    left: Sequence[str] = ()
+    """Known pages that were to be fetched and are out of scope."""
 
 
 def left_by(entries: Iterable[JournalEntry]) -> int:

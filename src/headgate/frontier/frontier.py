@@ -236,8 +236,7 @@ class Frontier:
                 found = self._filter.seeds(self._mine(event.urls))
                 return self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE), seeds=True)
             case Asked():
-                found = self._filter.asked(self._mine(event.urls), event.depth)
-                return self._bring(found, event.depth, None, seeds=True)
+                return self._ask(event)
             case Found():
                 return self._find(event)
             case NotNow():
@@ -247,6 +246,19 @@ class Frontier:
             case Recalled():
                 self._recall(event)
         return []
+
+    def _ask(self, event: Asked) -> list[Command]:
+        asked = self._mine(event.urls)
+        if event.needed:
+            found, detail = self._filter.needed(asked), NEEDED
+        else:
+            found, detail = self._filter.asked(asked, event.depth), ""
+        accepted = frozenset(found)
+        left = [url for url in asked if url not in accepted]
+        commands = self._bring(found, event.depth, None, seeds=True, detail=detail)
+        if left:
+            commands.append(Record(JournalEntry(UrlOutcome.FOUND, depth=event.depth, left=left)))
+        return commands
 
     def _find(self, event: Found) -> list[Command]:
         if event.needed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -154,6 +154,8 @@ class MemoryKnown:
     """Of all pages that were fetched and are not gone."""
     never_asked: Mapping[str, int] = field(default_factory=dict)
     """URLs found but never fetched, with their depths."""
+    shown: Collection[str] = ()
+    """Of these, page requisites."""
 
     def asked(self, url: str) -> bool:
         return url in self.depths
@@ -175,6 +177,9 @@ class MemoryKnown:
     def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
         known = {**self.depths, **self.never_asked}
         return _by_depth({url: known[url] for url in urls if url in known})
+
+    def needed(self, urls: Sequence[str]) -> list[str]:
+        return [url for url in urls if url in self.shown]
 
     def hashes(self) -> Hashes:
         return url_hashes({**self.depths, **self.never_asked})

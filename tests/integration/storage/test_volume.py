@@ -37,6 +37,7 @@ def visit(
     bodies: Mapping[int, bytes | None],
     *,
     asks: Iterable[int] = (),
+    left: Iterable[int] = (),
     shared: SharedFiles | None = None,
     finished: bool = True,
     believe: bool = False,
@@ -48,6 +49,7 @@ def visit(
     began = NOON + (number if day is None else day) * DAY
     spool = SiteSpool(run.place("docs", visit=number), shared)
     spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(page) for page in asks], depth=1))
+    spool.record(JournalEntry(UrlOutcome.FOUND, left=[make_url(page) for page in left], depth=1))
     for page, body in bodies.items():
         at = began + page
         url = make_url(page)
@@ -130,6 +132,19 @@ def test_what_a_finished_visit_left_out_was_looked_at_in_vain(run: RunFolder) ->
         assert page is not None
         assert page.never_asked, "an interrupted visit says nothing of what it did not come to"
         assert memory.summary.visit == 2
+
+
+def test_what_is_out_of_scope_was_looked_at_in_vain_even_if_nothing_else_was_asked(
+    run: RunFolder,
+) -> None:
+    visit(run, 1, {0: old(0), 1: old(1)})
+    visit(run, 2, {}, left=[0])
+    visit(run, 3, {1: None}, left=[1], asks=[2])
+    with SiteMemory(Collection(run.collection).memory("docs"), "docs") as memory:
+        pages = [memory.find(make_url(page)) for page in range(3)]
+        assert [page and page.error for page in pages[:1]] == ["left-out"]
+        assert pages[2] is not None
+        assert pages[2].never_asked, "the site gave no answer, so its robots.txt may be to blame"
 
 
 def test_one_text_for_all_pages_is_not_believed_at_once(run: RunFolder) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.frontier.driving import HOME, Driver, rules
 
-from headgate.frontier.events import Found, PageFetched, Redirected, Seeds, Tick
+from headgate.frontier.events import Asked, Found, PageFetched, Redirected, Seeds, Tick
 from headgate.frontier.scope import Scope
 from headgate.model.site import Requisites
 
@@ -68,3 +68,24 @@ def test_exclude_holds_for_requisites() -> None:
     driver = Driver(Scope([HOME], exclude=["logo"], requisites=Requisites.PAGE), rules())
     driver.send(Found([HOME + "logo.png", HOME + "b.png"], 0, needed=True))
     assert driver.in_flight == [HOME + "b.png"]
+
+
+def test_a_visit_asks_for_known_requisites_wherever_they_are() -> None:
+    driver = Driver(Scope([HOME], requisites=Requisites.PAGE), rules())
+    driver.send(Asked([HOME], 0))
+    driver.send(Asked([PICTURE], 0, needed=True))
+    assert driver.in_flight == [HOME, PICTURE]
+    driver.send(PageFetched(HOME, ["http://cdn.org/page"]))
+    assert driver.in_flight == [PICTURE]
+    assert all(not entry.left for entry in driver.journal)
+
+
+def test_a_visit_records_what_it_was_to_ask_for_and_is_out_of_scope() -> None:
+    driver = Driver(Scope([HOME], exclude=["/b"]), rules())
+    driver.send(Asked([HOME + "a", HOME + "b", PICTURE], 1))
+    assert driver.in_flight == [HOME + "a"]
+    assert driver.last.left == [HOME + "b", PICTURE]
+    after = Driver(Scope([HOME], exclude=["/b"]), rules())
+    after.frontier.replay(lambda: driver.journal)
+    after.send(Tick())
+    assert after.in_flight == [HOME + "a"]

@@ -78,10 +78,9 @@ def remember_visit(
 
     Beside single pages, two things are checked:
 
-    - What a finished visit found and never settled was left out, by robots.txt for one. Where the
-    site
-      answered at all, that counts as a look in vain, or the same pages would be chosen at once
-      again.
+    - What a finished visit found, or was to fetch, and never settled was left out: by robots.txt,
+      or because it is out of scope by now. Unless the site gave no answer, that counts as a look in
+      vain, or the same pages would be chosen at once again.
     - Where nine in ten of a visit's looks show one new content, a server has begun to answer
     everything
       with the same text, most likely for an hour. Those looks are passed over, unless the visit is
@@ -115,13 +114,14 @@ def remember_visit(
 def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Sighting]:
     """URLs that a finished visit found, or was to request, and did not deal with."""
     found: dict[str, int] = {}
-    finished = answered = False
+    finished = answered = requested = False
     for group, rows, _ in read():
         finished = finished or group.finished
         answered = answered or any(0 < row.status < _SERVER_ERROR for row in rows)
+        requested = requested or bool(rows)
         for entry in group.entries:
-            found.update(dict.fromkeys(entry.found, entry.depth))
-    if not (finished and answered):
+            found.update(dict.fromkeys((*entry.found, *entry.left), entry.depth))
+    if not finished or (requested and not answered):
         return
     for group, rows, _ in read():
         for entry in group.entries:

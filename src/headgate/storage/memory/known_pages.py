@@ -73,6 +73,10 @@ class KnownPages:
         found = (page for url in urls if (page := self._memory.find(url)) is not None)
         return _by_depth(found, lambda _: True)
 
+    def needed(self, urls: Sequence[str]) -> list[str]:
+        pages = ((url, self._memory.find(url)) for url in urls)
+        return [url for url, page in pages if page is not None and page.needed]
+
     def hashes(self) -> Hashes:
         """The keys of the memory are the hashes of URLseen; it cannot hold 0 and uses 1 instead."""
         keys = self._memory.keys

@@ -77,6 +77,9 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     link_rules: Count = 0
     """`LINK_RULES` by which the links of its content were last read; 0: before this is recorded, or
     the memory was rebuilt."""
+    needed: bool = False
+    """It was found because a page shows it, which lets it be on any host; False: by a link, or
+    before this is recorded."""
 
     @property
     def never_asked(self) -> bool:
@@ -152,6 +155,8 @@ class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The number of the visit; 0: the only one of its run."""
     modified: float = 0.0
     """As in `PageMemory`; then the other fields are empty."""
+    needed: bool = False
+    """As in `PageMemory`, where there is no look."""
 
 
 def after(known: PageMemory | None, met: Sighting) -> PageMemory:
@@ -161,7 +166,7 @@ def after(known: PageMemory | None, met: Sighting) -> PageMemory:
     if met.modified:
         return replace(before, modified=max(before.modified, met.modified))
     if look is None:
-        return replace(before, depth=met.depth)
+        return replace(before, depth=met.depth, needed=met.needed)
     if look.at == before.asked:
         return before
     looked = replace(

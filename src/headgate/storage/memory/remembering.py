@@ -13,6 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
+from headgate.frontier.events import NEEDED
 from headgate.model.page import Role
 from headgate.storage.collection import Collection, RunFolder, began
 from headgate.storage.journals.journal import Commit, Owner
@@ -97,8 +98,9 @@ def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterat
     for group, rows, _ in commits:
         digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
         for entry in group.entries:
+            needed = entry.detail == NEEDED
             for url in entry.found:
-                yield Sighting(url, entry.depth, start)
+                yield Sighting(url, entry.depth, start, needed=needed)
             for url, modified in entry.modified:
                 yield Sighting(url, 0, start, modified=modified)
         for row in rows:

@@ -37,6 +37,13 @@ def test_a_page_that_was_only_met_is_known_and_never_asked() -> None:
     assert earlier_of(page, "") is None
 
 
+def test_what_a_page_shows_is_known_as_such_until_a_link_leads_to_it() -> None:
+    page = after(None, Sighting(URL, 1, BEGAN, needed=True))
+    assert page.needed
+    assert seen(page, look(1.0)).needed
+    assert not after(page, Sighting(URL, 1, BEGAN + 1)).needed
+
+
 def test_the_depth_is_the_last_runs() -> None:
     assert after(after(None, Sighting(URL, 4, BEGAN)), Sighting(URL, 2, BEGAN + 1)).depth == 2
     assert seen(seen(None, look(1.0)), look(2.0), depth=5).depth == 5

@@ -6,6 +6,7 @@ without reading any page. All numbers are plain Python floats and ints.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,8 @@ class Outlook:
     """Sum of its pages' posteriors (`rates`)."""
     unseen: int
     """Pages that may be fetched and never were."""
+    promise_begins: float = -math.inf
+    """When the first of the pages fetched before may be fetched again for the promise."""
 
 
 def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
@@ -58,6 +61,8 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
     weights = _plain(known.probabilities.sum(axis=0))
     promised = _in_promise(site, now)
     oldest = float(pages.asked[promised].min()) if promised.any() else np.inf
+    ripe = np.maximum(pages.asked + site.terms.ripe, pages.not_before)[promised]
+    promise_begins = float(ripe.min()) if promised.any() else np.inf
     seconds = costs.look_seconds * int(promised.sum())
     if not np.isfinite(begins):
         nothing = (0.0,) * len(KNOTS_SECONDS)
@@ -74,6 +79,7 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
             promise_seconds=0,
             rate_weights=weights,
             unseen=0,
+            promise_begins=promise_begins,
         )
     moments = begins + KNOTS_SECONDS / site.terms.grid.speed
     open_ = ready <= moments[:, None]
@@ -98,6 +104,7 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
         promise_seconds=seconds,
         rate_weights=weights,
         unseen=int((np.isfinite(ready) & (pages.asked == 0)).sum()),
+        promise_begins=promise_begins,
     )
 
 

@@ -41,6 +41,8 @@ class SiteRows:
     """Seconds; infinite: nothing."""
     ripe: FloatArray
     """Seconds from a look until the next one for the promise may be made."""
+    promise_begins: FloatArray
+    """When the first page may be fetched for the promise."""
     importance: FloatArray
     speed: FloatArray
     due: FloatArray
@@ -74,6 +76,7 @@ class SiteRows:
             paused_until=zeros(),
             promised=np.full(places, np.inf),
             ripe=zeros(),
+            promise_begins=np.full(places, -np.inf),
             importance=np.ones(places),
             speed=np.ones(places),
             due=zeros(),
@@ -112,6 +115,7 @@ class SiteRows:
         self.pages[place] = outlook.pages
         self.oldest[place] = outlook.oldest_look
         self.visit_seconds[place] = outlook.promise_seconds
+        self.promise_begins[place] = outlook.promise_begins
 
     def clear(self, place: int) -> None:
         empty = SiteRows.of(1)
@@ -123,7 +127,8 @@ class SiteRows:
         spare = np.maximum(_VISIT_SLACK * self.visit_seconds, _PROMISE_SLACK * self.promised)
         spare[np.isinf(spare)] = 0.0
         left = self.promised - self.visit_seconds - spare
-        return as_floats(self.oldest + np.maximum(left, self.ripe))
+        urgent = self.oldest + np.maximum(left, self.ripe)
+        return as_floats(np.maximum(urgent, self.promise_begins))
 
     def promise_slice(self) -> float:
         """Most seconds of a visit for a promise. A promise is for each page: if all of a large site

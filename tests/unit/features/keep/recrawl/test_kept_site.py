@@ -34,6 +34,7 @@ from headgate.features.keep.recrawl.page_policies import (
 )
 from headgate.features.keep.recrawl.rates import RateGrid, RatePrior
 from headgate.features.keep.recrawl.site_outlook import KNOTS_SECONDS, outlook_of
+from headgate.features.keep.recrawl.site_table import SiteRows
 from headgate.features.keep.recrawl.visit_choice import chosen_visit, promised_visit
 from headgate.model.keeping import Staleness
 from headgate_lab.worlds.looked_pages import Look, take_in
@@ -190,6 +191,29 @@ def test_the_curve_is_what_the_best_page_is_worth_then(policy: PagePolicy) -> No
         assert value == pytest.approx(max(worth[ready <= at]), rel=1e-9)
     assert seen.oldest_look == T0 - 50 * DAY_SECONDS
     assert sum(seen.rate_weights) == pytest.approx(5.0)
+
+
+def test_a_promise_does_not_press_before_a_page_may_be_fetched_for_it() -> None:
+    """Robots.txt forbade the oldest page, so it waits for a day, as long as is promised."""
+    terms = SiteTerms(fresh_within=DAY_SECONDS)
+    kept = site(2, terms)
+    kept.pages.not_before[0] = T0 + DAY_SECONDS
+    kept.pages.asked[1] += 3600.0
+    now = T0 + 7200.0
+    seen = outlook_of(kept, INDEX, now)
+    rows = SiteRows.of(1)
+    rows.set_terms(0, terms)
+    rows.set_outlook(0, seen)
+    presses = float(rows.presses_at()[0])
+    assert promised_visit(kept, presses) is not None
+    kept.pages.not_before[1] = T0 + DAY_SECONDS
+    rows.set_outlook(0, outlook_of(kept, INDEX, now))
+    presses = float(rows.presses_at()[0])
+    assert presses == T0 + DAY_SECONDS
+    assert promised_visit(kept, presses - 1.0) is None
+    visit = promised_visit(kept, presses)
+    assert visit is not None
+    assert sorted(visit.pages) == [0, 1]
 
 
 @given(
