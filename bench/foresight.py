@@ -96,7 +96,7 @@ class Listening:
 
     def _note(self, entry: JournalEntry, page: Page | None = None) -> None:
         assert self.run is not None
-        self.steps.append(Step.of(entry, page, self.run.look()))
+        self.steps.append(Step.of(entry, page, self.run.report_progress()))
 
     def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
 
@@ -179,7 +179,7 @@ def told_of(curve: Curve) -> Told:
     last = before = 0
     for pages, report in enumerate(curve.reports(), 1):
         if look is None or pages in asked:
-            watch.look(report)
+            watch.observe(report)
             said[pages] = Said(report.wire_bytes, watch.whole)
         if look is None and (report.wire_bytes >= watch.look_bytes or pages == curve.pages):
             look, before = said[pages], last
@@ -210,7 +210,7 @@ def held_to(curve: Curve, factor: float, within: float) -> dict[float, bool]:
     wholes: dict[int, float] = {}
     for pages, report in enumerate(curve.reports(), 1):
         if pages in at.values():
-            watch.look(report)
+            watch.observe(report)
             wholes[pages] = watch.whole.likely
     return {part: 1 / within <= wholes[pages] / word <= within for part, pages in at.items()}
 

@@ -172,7 +172,7 @@ class Way(CutLine):
 class Nobody(Watcher[Worker, NodeStatus]):
     """Looks on."""
 
-    def told(self, words: Sequence[str]) -> None: ...
+    def on_messages(self, words: Sequence[str]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class _Onlooker(Watcher[Stoppable, KeepStatus]):
     samples: list[_Sample] = field(default_factory=list)
     visits: int = 0
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         for word in words:
             print(f"  {word}", file=sys.stderr)
 

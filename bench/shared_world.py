@@ -95,13 +95,13 @@ class LookingOn(ManagerWatcher):
         self.words: list[str] = []
         self.reports: list[RunReport] = []
 
-    def look(self, seen: Moment) -> None:
+    def on_progress(self, seen: Moment) -> None:
         seen.standing(None)
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self.words += words
 
-    def finished(self, report: RunReport) -> None:
+    def on_finish(self, report: RunReport) -> None:
         if not report.interrupted:
             self.reports.append(report)
 

@@ -53,7 +53,7 @@ class Outcome:
 
 
 class Nobody(SurveyWatcher):
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         pass
 
 

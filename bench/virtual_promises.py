@@ -48,7 +48,7 @@ class Interference(CrawlWatcher):
         self._trial = trial
         self._resumed = resumed
 
-    def attach(self, control_loop: ControlLoop) -> None:
+    def on_start(self, control_loop: ControlLoop) -> None:
         loop = asyncio.get_running_loop()
         if self._trial.changes:
             control_loop.set_budget(self._trial.capacity)

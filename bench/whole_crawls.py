@@ -186,7 +186,7 @@ class _Leg(CrawlWatcher):
         async with asyncio.timeout(MOST_SECONDS):
             return await self._task
 
-    def attach(self, control_loop: ControlLoop) -> None:
+    def on_start(self, control_loop: ControlLoop) -> None:
         self._control_loop = control_loop
 
     def _interrupt(self) -> None:

@@ -37,7 +37,7 @@ _LEASE_SECONDS = 1.5
 
 
 class _Nobody(Watcher[Worker, NodeStatus]):
-    def told(self, words: Sequence[str]) -> None: ...
+    def on_messages(self, words: Sequence[str]) -> None: ...
 
 
 def _new_task(task: Task) -> NewTask:

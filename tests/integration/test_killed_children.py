@@ -131,7 +131,7 @@ async def scoring(folder: Path) -> None:
 async def writing_tables(folder: Path) -> None:
     run = stored(folder)
     with closing(TablesBeside(run, cores=2)) as tables:
-        tables.look(AT_ITS_END, 2.0)
+        tables.start_if_near(AT_ITS_END, 2.0)
         assert tables._child is not None
         assert readable([tables._child], 300.0)
         os.kill(tables._child.pid, signal.SIGSTOP)

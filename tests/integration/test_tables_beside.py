@@ -54,7 +54,7 @@ def started(
     monkeypatch.setattr(tables_beside, "_start", start)
     monkeypatch.setattr(tables_beside, "_PATIENCE_SECONDS", 300.0)
     with closing(TablesBeside(run, cores=2)) as tables:
-        tables.look(AT_ITS_END, 2.0)
+        tables.start_if_near(AT_ITS_END, 2.0)
         assert readable(children, 300.0)
         yield tables, children[0]
     assert not Path(f"/proc/{children[0].pid}").exists()
@@ -91,7 +91,7 @@ def test_all_files_are_those_that_one_process_makes(
 
 def test_a_crawl_with_thousands_of_open_files_has_them_too(run: RunFolder) -> None:
     with files_opened_up_to(1_024), closing(TablesBeside(run, cores=2)) as tables:
-        tables.look(AT_ITS_END, 2.0)
+        tables.start_if_near(AT_ITS_END, 2.0)
         child = tables._child
         assert child is not None
         assert child.fileno() > 1_024
@@ -140,7 +140,7 @@ def test_a_process_that_stands_still_is_not_waited_for(
 
 def test_one_that_is_not_ready_is_not_waited_for(run: RunFolder) -> None:
     with closing(TablesBeside(run, cores=2)) as tables:
-        tables.look(AT_ITS_END, 2.0)
+        tables.start_if_near(AT_ITS_END, 2.0)
         assert tables.begin() is None
 
 
@@ -182,13 +182,13 @@ def test_it_starts_where_a_large_crawl_nears_its_end(
     monkeypatch.setattr(tables_beside, "_start", start)
     sites = [Progress("docs", pages=pages - 1, to_do=to_do), Progress("more", pages=1)]
     with closing(TablesBeside(run, cores)) as tables:
-        tables.look(sites, seconds)
-        tables.look(sites, seconds)
+        tables.start_if_near(sites, seconds)
+        tables.start_if_near(sites, seconds)
     assert started == [run] * starts
 
 
 def test_without_a_process_nobody_writes(run: RunFolder) -> None:
     tables = TablesBeside(run, cores=2)
-    tables.look([], 0.0)
+    tables.start_if_near([], 0.0)
     assert tables.begin() is None
     tables.close()

@@ -293,10 +293,10 @@ class _Play(CrawlWatcher):
         with SqliteCatalog(path) as catalog:
             yield _OfALivingMachine(catalog, self.disk)
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self._world.said += words
 
-    def attach(self, running: ControlLoop) -> None:
+    def on_start(self, running: ControlLoop) -> None:
         self._control_loop = running
 
 

@@ -95,13 +95,13 @@ class Onlooker(Watcher[Stoppable, KeepStatus]):
     states: list[KeepStatus] = field(default_factory=list)
     keeper: Keeper | None = None
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self.words += words
 
-    def look(self, seen: KeepStatus) -> None:
+    def on_progress(self, seen: KeepStatus) -> None:
         self.states.append(seen)
 
-    def attach(self, running: Stoppable) -> None:
+    def on_start(self, running: Stoppable) -> None:
         assert isinstance(running, Keeper)
         self.keeper = running
 

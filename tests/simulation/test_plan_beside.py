@@ -56,7 +56,7 @@ class Reader(CrawlWatcher):
     def __init__(self) -> None:
         self.remarks: list[str] = []
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self.remarks += words
 
 

@@ -70,7 +70,7 @@ class Rates(CrawlWatcher):
         self._last = 0.0
         self._before: Mapping[str, float] = {}
 
-    def attach(self, control_loop: ControlLoop) -> None:
+    def on_start(self, control_loop: ControlLoop) -> None:
         observe = control_loop.observe
 
         def observed(now: float, reports: Sequence[Progress], rates: Mapping[str, float]) -> None:

@@ -36,7 +36,7 @@ SITES = tuple(
 
 
 class Dying(CrawlWatcher):
-    def attach(self, control_loop: ControlLoop) -> None:
+    def on_start(self, control_loop: ControlLoop) -> None:
         asyncio.get_running_loop().call_later(DEATH, control_loop.interrupt, "interrupted")
 
 

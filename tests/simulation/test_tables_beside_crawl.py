@@ -44,7 +44,7 @@ class Noting(TablesBeside):
         self.said: list[str] = []
         self.seen: list[tuple[set[str], float]] = []
 
-    def look(self, sites: Collection[Progress], seconds: float) -> None:
+    def start_if_near(self, sites: Collection[Progress], seconds: float) -> None:
         self.said.append("look")
         self.seen.append(({site.site for site in sites}, seconds))
 

@@ -52,7 +52,7 @@ VARIADIC = {
 CALLABLES = {"search", "self._parts.make_plan"}
 """Arguments typed as `Callable`, which has positions only."""
 
-OF_A_SESSION = {"BudgetKeeping", "ControlLoop", "Learning", "ReportSaving", "RunTime"}
+OF_A_SESSION = {"BudgetKeeper", "ControlLoop", "Learner", "ReportSaver", "RunTime"}
 """Clock, budget, learning, control loop and saving of a run: `engine/session.py` alone makes them,
 however a run is begun."""
 

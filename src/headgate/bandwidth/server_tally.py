@@ -15,7 +15,7 @@ _GAPS_REMEMBERED = 64
 class ServerTally(msgspec.Struct):
     """Counters of what a server sent us; they only grow, one set per address.
 
-    The fetcher adds each response as it ends; `control.learning` makes measures from their
+    The fetcher adds each response as it ends; `control.learner` makes measures from their
     differences. With sums, a process need not see every response, and none is counted twice.
 
     Of one address; times by a monotonic clock.

@@ -107,12 +107,12 @@ class CrawlWatch(Watcher["Interruptible", Moment]):
         self._control_loop: Interruptible | None = None
         self._interrupts = 0
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         sites = self._sites
         what = sites[0].name if len(sites) == 1 else plural(len(sites), "site")
         self._opening.say(f"Planning for {what} …")
 
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+    def on_plan(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
         self._opening.clear()
         if self._view is None:
             return
@@ -131,18 +131,18 @@ class CrawlWatch(Watcher["Interruptible", Moment]):
             missed = what_is_missed(plan)
             say(f"{missed}, by guessed sizes" if plan.guessed else missed)
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         for word in words:
             say(word)
 
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
+    def on_pause(self, use: QuotaUse, too_late: Sequence[str]) -> None:
         """Also printed with --quiet: a crawl that pauses for weeks must say why."""
         words = quota_is_used_up(use)
         if too_late:
             words += f"; deadlines before that: {', '.join(too_late)}"
         say(words)
 
-    def attach(self, running: Interruptible) -> None:
+    def on_start(self, running: Interruptible) -> None:
         self._opening.clear()
         self._control_loop = running
         if self._interrupts:
@@ -150,10 +150,10 @@ class CrawlWatch(Watcher["Interruptible", Moment]):
         if self._view is not None:
             self._view.start()
 
-    def look(self, seen: Moment) -> None:
+    def on_progress(self, seen: Moment) -> None:
         if self._view is None:
             return
-        self._view.show(self._snapshots.of(seen))
+        self._view.show(self._snapshots.take(seen))
 
     def interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
         """First time: save and end. Second time: end at once; what is stored stays stored."""

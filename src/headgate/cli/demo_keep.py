@@ -161,7 +161,7 @@ class _Watch(Watcher["Stoppable", object]):
     own: list[Stoppable] = field(default_factory=list)
     """At most one."""
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         for word in words:
             if not self.quiet and not word.startswith(_READ_AGAIN):
                 sys.stderr.write(f"{_NAMES[self.policy]}: {word}\n")
@@ -170,6 +170,6 @@ class _Watch(Watcher["Stoppable", object]):
         for keeper in self.own:
             keeper.stop()
 
-    def attach(self, running: Stoppable) -> None:
+    def on_start(self, running: Stoppable) -> None:
         self.keepers.append(running)
         self.own.append(running)

@@ -29,16 +29,16 @@ class KeepWatch(Watcher[Stoppable, KeepStatus]):
         self._stops = 0
         self._visits = 0
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         for word in words:
             say(word)
 
-    def look(self, seen: KeepStatus) -> None:
+    def on_progress(self, seen: KeepStatus) -> None:
         if self._quiet:
             return
         say(status_line(seen))
 
-    def attach(self, running: Stoppable) -> None:
+    def on_start(self, running: Stoppable) -> None:
         self._keeper = running
         if self._stops:
             running.stop()

@@ -46,7 +46,7 @@ class ManagerWatch(CrawlWatch):
 
     goes_on = False
 
-    def finished(self, report: RunReport) -> None:
+    def on_finish(self, report: RunReport) -> None:
         self.close()
         if self.goes_on and not report.interrupted:
             say("the run is over; nodes are answered until you end this (Ctrl-C)")

@@ -39,12 +39,12 @@ class NodeWatch(Watcher[Worker, NodeStatus]):
     def state_seconds(self) -> float:
         return 1.0 if self._live else 60.0
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self._clear()
         for word in words:
             say(word)
 
-    def look(self, seen: NodeStatus) -> None:
+    def on_progress(self, seen: NodeStatus) -> None:
         if self._quiet:
             return
         if not self._live:
@@ -56,7 +56,7 @@ class NodeWatch(Watcher[Worker, NodeStatus]):
             sys.stderr.flush()
         self._shown = True
 
-    def attach(self, running: Worker) -> None:
+    def on_start(self, running: Worker) -> None:
         self._worker = running
 
     def begin(self, node: asyncio.Task[NodeStatus]) -> None:
@@ -83,7 +83,7 @@ async def node_watched(token: Token, job: WorkerJob, *, quiet: bool) -> NodeStat
     watch = NodeWatch(quiet=quiet)
 
     async def at_work() -> NodeStatus:
-        async with connected(token, lambda word: watch.told([word])) as door:
+        async with connected(token, lambda word: watch.on_messages([word])) as door:
             source = NatsTasks(door, token.node)
             return await work(job, real_parts(), source, watch, watch.state_seconds)
 

@@ -52,13 +52,13 @@ class SurveyWatch(Watcher[SurveyUnderWay, SurveyMoment]):
         self.begun = False
         """It has a run, which can be resumed."""
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         self.begun = True
 
-    def attach(self, running: SurveyUnderWay) -> None:
+    def on_start(self, running: SurveyUnderWay) -> None:
         self._run = running
 
-    def look(self, seen: SurveyMoment) -> None:
+    def on_progress(self, seen: SurveyMoment) -> None:
         seconds, surveyor = seen.seconds, seen.run.surveyor
         if self._quiet or (not self._terminal and seconds - self._said < _LINE_SECONDS):
             return
@@ -75,11 +75,11 @@ class SurveyWatch(Watcher[SurveyUnderWay, SurveyMoment]):
         )
         self._write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         for word in words:
             say(word)
 
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - none
+    def on_pause(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - none
         """Also printed with --quiet: a survey that pauses for weeks must say why."""
         say(quota_is_used_up(use))
 

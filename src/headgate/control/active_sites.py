@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from headgate.control.forecast import Forecast, Source
-from headgate.control.rate_setting import RateSetting
+from headgate.control.rate_setter import RateSetter
 from headgate.control.site_estimate import SiteWatch
 from headgate.control.size_estimate import SizePrior
 from headgate.crawling.progress import Progress
@@ -74,7 +74,7 @@ class FirstLooks(msgspec.Struct):
         while self._waiting and len(self.under_way) < at_once and self._time_left(now):
             self.under_way[self._waiting.pop(0).site] = now
 
-    def look(self, report: Progress, now: float, enough: float) -> bool:
+    def observe(self, report: Progress, now: float, enough: float) -> bool:
         """Whether a site's look is over, after ``enough`` bytes or some seconds."""
         began = self.under_way.get(report.site)
         if began is None:
@@ -151,7 +151,7 @@ class ActiveSites(msgspec.Struct):
 
     state: CrawlState
     watched: dict[str, SiteWatch]
-    setting: RateSetting
+    setting: RateSetter
     looks: FirstLooks = msgspec.field(default_factory=FirstLooks)
     following: PolicyPort | None = None
     """Sets the rates until it fails; there are no first looks then."""
@@ -214,7 +214,7 @@ class ActiveSites(msgspec.Struct):
         the event for the planner."""
         self.watched.pop(name)
         if whole is not None:
-            self.size_prior.note(name, whole)
+            self.size_prior.record(name, whole)
         if name in self.state.sites:
             return SiteEnded(now, name)
         self.looks.end(name)
@@ -224,7 +224,7 @@ class ActiveSites(msgspec.Struct):
         """Serve sites in this order from now on."""
         self.state.follow(order)
 
-    def look(
+    def observe(
         self,
         reports: Sequence[Progress],
         rates: Mapping[str, float],
@@ -241,10 +241,10 @@ class ActiveSites(msgspec.Struct):
             watched = self.watched.get(report.site)
             if watched is None or report.site not in rates:
                 continue
-            watched.look(report)
+            watched.observe(report)
             if watched.size.shown is not None:
-                self.size_prior.note(report.site, watched.size.shown)
-            watched.grants.look(
+                self.size_prior.record(report.site, watched.size.shown)
+            watched.grants.observe(
                 report,
                 own[report.site] * part,
                 now,
@@ -252,7 +252,7 @@ class ActiveSites(msgspec.Struct):
                 held_back=held_back,
                 lent=report.site in self.loans,
             )
-            if self.looks.look(report, now, watched.look_bytes(report)):
+            if self.looks.observe(report, now, watched.look_bytes(report)):
                 watched.speed.conclude()
                 self._join(report.site, now)
         take_in(self.state, Started(now))
@@ -262,10 +262,10 @@ class ActiveSites(msgspec.Struct):
                     watched.refresh(self.state.sites[name], self._equal_share)
         self.setting.refresh(reports, own, self._equal_share)
 
-    def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
+    def record_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
         """The rates that held until now are about to change; count what they granted."""
         for site, rate in _own(rates, self._last).items():
-            self.watched[site].grants.note(rate * part, now)
+            self.watched[site].grants.record(rate * part, now)
 
     def rates(self, budget: float, now: float, *, weigh: bool) -> dict[str, float]:
         """The rates of the sites that run from now on, under a limited budget."""

@@ -64,7 +64,7 @@ class Allowance:
         """The user's rate replaces the timetable, from the next look on."""
         self._base, self._fixed = rate, True
 
-    def look(self, now: float, wall: float, use: QuotaUse | None) -> bool:
+    def observe(self, now: float, wall: float, use: QuotaUse | None) -> bool:
         """Whether ``capacity`` has changed; ``now`` in seconds from the start of the run."""
         before, self.use = self.capacity, use
         if not self._fixed and abs(wall - now - self.wall) > _JUMP_SECONDS:
@@ -103,7 +103,7 @@ class Allowance:
         base = base or _NO_LIMIT
         reset = (use.resets - use.moment) / timedelta(seconds=1)
         if self._later is None or not self._later.holds(base, now + reset, use):
-            self._later = _LaterPeriods.of(base, now + reset, use)
+            self._later = _LaterPeriods.compute(base, now + reset, use)
         rest = [(0.0, 0.0)] if use.spent else base.from_time(now).before(reset)
         cut = within_quota(_slow_at_the_end(rest, use), use, 0.0)
         this_period = Capacity.of([*(piece for piece in cut if piece[0] < reset), (reset, 1.0)])
@@ -130,7 +130,7 @@ class _LaterPeriods(msgspec.Struct, frozen=True):
     capacity: Capacity
 
     @classmethod
-    def of(cls, base: Capacity, begin: float, use: QuotaUse) -> _LaterPeriods:
+    def compute(cls, base: Capacity, begin: float, use: QuotaUse) -> _LaterPeriods:
         then = QuotaUse(use.quota, 0.0, use.resets)
         pieces = base.from_time(begin).pieces
         later = Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS))
@@ -189,7 +189,7 @@ class Arrivals:
 
 def first_slot(quota: Quota, wall: float) -> int:
     """The slot in which the quota's period of an instant began."""
-    return _Period.of(quota, wall).first_slot
+    return _Period.at(quota, wall).first_slot
 
 
 def _slot(wall: float) -> int:
@@ -204,7 +204,7 @@ class _Period(msgspec.Struct, frozen=True):
     resets: float
 
     @classmethod
-    def of(cls, quota: Quota, wall: float) -> _Period:
+    def at(cls, quota: Quota, wall: float) -> _Period:
         moment = datetime.fromtimestamp(wall, UTC)
         return cls(quota, quota.began(moment).timestamp(), quota.resets(moment).timestamp())
 
@@ -233,10 +233,10 @@ class LineUse(msgspec.Struct):
     """The period of the last call of `of_quota`."""
 
     @classmethod
-    def of(cls, saved: Mapping[int, int]) -> LineUse:
+    def from_saved(cls, saved: Mapping[int, int]) -> LineUse:
         return cls(Counter(saved))
 
-    def look(self, reports: Sequence[Progress], wall: float) -> None:
+    def observe(self, reports: Sequence[Progress], wall: float) -> None:
         """Count what came since the last look."""
         fresh = sum(map(self._counted.fresh, reports))
         if fresh:
@@ -246,10 +246,10 @@ class LineUse(msgspec.Struct):
         self.slots[_slot(wall)] += bytes_
         self._fresh[_slot(wall)] += bytes_
 
-    def of_quota(self, quota: Quota, wall: float) -> QuotaUse:
+    def quota_use(self, quota: Quota, wall: float) -> QuotaUse:
         """The use of a quota. Slots in the future count, too, if the clock was set back."""
         if self._period is None or not self._period.holds(quota, wall):
-            self._period = _Period.of(quota, wall)
+            self._period = _Period.at(quota, wall)
         first = self._period.first_slot
         used = sum(bytes_ for slot, bytes_ in self.slots.items() if slot >= first)
         return QuotaUse(quota, used, datetime.fromtimestamp(wall, UTC))

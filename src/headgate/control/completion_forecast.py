@@ -63,7 +63,7 @@ def plan_ahead(
     if any(_differ(caps[name], cap) for name, cap in then.items()):
         foreseen = _as_foreseen(sites, forecasts, then)
         made = plan(foreseen, budget, start=start, quota_used=quota_used)
-    return foresight.judged(foresight.of(with_guesses(made, forecasts), sites), sites)
+    return foresight.with_verdicts(foresight.with_ends(with_guesses(made, forecasts), sites), sites)
 
 
 def with_guesses(plan: Plan, forecasts: Mapping[str, Forecast]) -> Plan:
@@ -123,7 +123,7 @@ class Foresight:
         """The start of the run, seconds since 1970."""
         return self.start.timestamp()
 
-    def of(self, plan: Plan, sites: Sequence[Site]) -> Plan:
+    def with_ends(self, plan: Plan, sites: Sequence[Site]) -> Plan:
         """The plan, with the predicted end of each site."""
         in_order = _in_order(plan, sites)
         best, likely, worst = (self._outlook(in_order, case) for case in _Case)
@@ -135,7 +135,7 @@ class Foresight:
         named = tuple(replace(site, foreseen=foreseen(site.name)) for site in plan.sites)
         return replace(plan, sites=named)
 
-    def judged(self, plan: Plan, sites: Sequence[Site]) -> Plan:
+    def with_verdicts(self, plan: Plan, sites: Sequence[Site]) -> Plan:
         """The plan, with the verdicts for the best and the worst case of its estimates."""
         if not plan.guessed:
             return plan

@@ -141,7 +141,7 @@ class ControlLoop(msgspec.Struct):
 
     async def _look(self) -> None:
         if not self.manager.pausing(self.now):  # else it learns nothing
-            self.manager.look(self.fleet.progress(), self.now)
+            self.manager.observe(self.fleet.progress(), self.now)
         await self._decide(lambda: self.manager.decide(self.now))
         self._tell()
 

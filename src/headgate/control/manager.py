@@ -3,9 +3,9 @@
 It updates the planner's state of the crawl (scheduling/replan.py) from what nodes report: bytes
 that came, bytes still to come and their range, the speeds of servers, sites that wait for their own
 delay. At every event it asks the planner for rates and passes on those that changed
-(rate_setting.py). `look` is quick; `decide` may take some hundredths of a second. A task is started
-when its site gets its first rate; a site with rate 0 is parked. Tasks may `arrive` at any time,
-also for a site that has ended; a crawl has all of its tasks from the beginning.
+(rate_setter.py). `observe` is quick; `decide` may take some hundredths of a second. A task is
+started when its site gets its first rate; a site with rate 0 is parked. Tasks may `arrive` at any
+time, also for a site that has ended; a crawl has all of its tasks from the beginning.
 
 Unknown sites are looked at first and join the plan when their look is over (active_sites.py). An
 unlimited budget needs no planner: m sites run without limit, in the order of the plan.
@@ -21,7 +21,7 @@ import msgspec
 
 from headgate.control.active_sites import ActiveSites, PolicyPort
 from headgate.control.forecast import Forecast
-from headgate.control.rate_setting import RateSetting
+from headgate.control.rate_setter import RateSetter
 from headgate.control.site_estimate import SiteWatch
 from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress
@@ -71,7 +71,7 @@ class Manager(msgspec.Struct):
     _told: dict[str, float] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_sites(
         cls,
         sites: Sequence[Site],
         forecasts: Mapping[str, Forecast],
@@ -83,11 +83,11 @@ class Manager(msgspec.Struct):
         sets their rates; None: Headgate's own policy does."""
         budget = capacity or Capacity.constant(1.0)
         state = CrawlState({}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True)
-        watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}
-        open_sites = ActiveSites(state, watched, RateSetting(state, watched), following=following)
+        watched = {site.name: SiteWatch.from_forecast(site, forecasts[site.name]) for site in sites}
+        open_sites = ActiveSites(state, watched, RateSetter(state, watched), following=following)
         open_sites.begin(forecasts, limited=capacity is not None)
         stops = SiteStops(watched)
-        stops.note(watched.values())
+        stops.add(watched.values())
         return cls(
             BudgetNow(capacity), open_sites, {site.name: Task(site) for site in sites}, stops
         )
@@ -108,14 +108,14 @@ class Manager(msgspec.Struct):
 
     def arrive(self, task: Task, known: Forecast, now: float) -> list[Command]:
         """Add a task of a site that has none at the moment."""
-        watched = SiteWatch.of(task.site, known, now)
+        watched = SiteWatch.from_forecast(task.site, known, now)
         self.sites.arrive(watched, known, now, limited=self.budget.capacity is not None)
         self._to_start[task.name] = task
-        self._to_stop.note([watched])
+        self._to_stop.add([watched])
         return self._rates_after(Started(now))
 
     def decide(self, now: float) -> list[Command]:
-        """To be called after `look`, and at the time given by `next_turn`."""
+        """To be called after `observe`, and at the time given by `next_turn`."""
         stops = self._stops(now)
         return stops if self.pausing(now) else stops + self._rates_after(Started(now))
 
@@ -146,12 +146,12 @@ class Manager(msgspec.Struct):
         self._to_start.pop(site, None)
         return self._rates_after(self.sites.leave(site, now, whole))
 
-    def look(self, reports: Sequence[Progress], now: float) -> None:
+    def observe(self, reports: Sequence[Progress], now: float) -> None:
         """Update the estimates of running sites; `decide` says what follows. In a pause nothing
         does; bytes of its first moments are seen after it."""
         if not self.pausing(now):
             part = self.budget.part_of(sum(self._told.values()), now)
-            self.sites.look(reports, self._told, part, now, held_back=self.budget.held_back)
+            self.sites.observe(reports, self._told, part, now, held_back=self.budget.held_back)
 
     def _stops(self, now: float) -> list[Command]:
         commands: list[Command] = []
@@ -178,7 +178,7 @@ class Manager(msgspec.Struct):
         starts = [StartTask(self._to_start.pop(site)) for site in begun]
         if changed:
             part = self.budget.part_of(sum(self._told.values()), event.now)
-            self.sites.note_grants(self._told, part, event.now)
+            self.sites.record_grants(self._told, part, event.now)
         self._told.update(changed)
         total = self.budget.news(event.now)
         totals = [] if total is None else [SetTotal(total)]
@@ -261,7 +261,7 @@ class SiteStops:
         self._line: deque[SiteWatch] = deque()
         """By deadline."""
 
-    def note(self, arrived: Iterable[SiteWatch]) -> None:
+    def add(self, arrived: Iterable[SiteWatch]) -> None:
         """Add those that stop at their deadlines."""
         stops = [watched for watched in arrived if watched.stops]
         if stops:

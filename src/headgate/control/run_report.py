@@ -32,7 +32,7 @@ from headgate.model.run_report import (
 from headgate.model.score_order import QueueTally, ScoreOrder, ScoreOrderReport
 from headgate.model.site import Site
 
-__all__ = ["ReportMaking", "RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
+__all__ = ["ReportBuilder", "RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
 
 _SITES_A_PIECE = 250
 """Takes one or two milliseconds."""
@@ -81,7 +81,7 @@ class RunLog:
         )
 
     @classmethod
-    def of(
+    def start_leg(
         cls,
         stamp: str,
         wall: float,
@@ -116,7 +116,7 @@ class RunLog:
         """When this leg began."""
         return self.legs[-1].start
 
-    def look(
+    def observe(
         self, now: float, reports: Sequence[Progress], begun: Mapping[str, float]
     ) -> dict[str, float]:
         """Record a look; returns the rates of sites since the last one. ``begun``: when their tasks
@@ -128,7 +128,7 @@ class RunLog:
             if report.ended is not None:
                 self.finished[report.site] = begun[report.site] + report.ended
         self.seconds = now
-        return self.samples.take(now, reports, self.left_to_others)
+        return self.samples.add(now, reports, self.left_to_others)
 
     def budget_is(self, now: float, rate: float | None, quota: QuotaUse | None = None) -> None:
         """Record the budget, if it has changed, and the use of the quota."""
@@ -149,7 +149,7 @@ class RunLog:
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
     """``plan`` is that of the present leg; what an earlier leg promised stays promised."""
-    return ReportMaking(sites, crawlers, plan, log).whole()
+    return ReportBuilder(sites, crawlers, plan, log).whole()
 
 
 @dataclass(slots=True)
@@ -179,7 +179,7 @@ class _Totals:
 
 
 @dataclass(slots=True)
-class ReportMaking:
+class ReportBuilder:
     """One report, made some sites at a time: nobody waits for a hundred thousand. It is of one
     moment if neither the log nor the progress in it changes meanwhile."""
 

@@ -60,7 +60,7 @@ class SiteWatch:
         self.grants = GrantUse(self.speed)
 
     @classmethod
-    def of(cls, site: Site, known: Forecast, arrived: float = 0.0) -> SiteWatch:
+    def from_forecast(cls, site: Site, known: Forecast, arrived: float = 0.0) -> SiteWatch:
         most = site.max_rate or math.inf
         low, high = known.bytes_range or (known.bytes, known.bytes)
         size = SizeRange(low, max(known.bytes, 1.0), high)
@@ -116,7 +116,7 @@ class SiteWatch:
         self._to_plan_for = self.left.likely
         return True
 
-    def look(self, report: Progress) -> None:
+    def observe(self, report: Progress) -> None:
         """Update the bytes still to come, if anything came since the last look."""
         seen = (report.fetches, report.arrived_bytes, report.announced_bytes, report.to_do,
                 report.pages)  # fmt: skip
@@ -124,7 +124,7 @@ class SiteWatch:
             return
         self._seen, self._pages = seen, report.growth.responses
         mean = report.mean_wire_bytes or 0.0
-        self.left = self.size.look(report)
+        self.left = self.size.observe(report)
         if mean:
             self.left = within_bounds(
                 self.left, self.site, mean, came=report.arrived_bytes, pages=report.pages
@@ -211,7 +211,7 @@ class GrantUse(msgspec.Struct):
     """Since the last look, up to ``_granted_at``."""
     _granted_at: float = 0.0
 
-    def look(
+    def observe(
         self,
         report: Progress,
         rate: float,
@@ -228,18 +228,18 @@ class GrantUse(msgspec.Struct):
         if self._started is None or begun_anew:
             self._started = now
         elif seconds > 0 and not held_back and now - self._started >= opening:
-            self.note(rate, now)
+            self.record(rate, now)
             if 0 < self._granted_bytes < PAGES_JUDGED * _page_bytes(report):
                 return  # too little for a page: keep counting until it is enough
             came = (report.arrived_bytes - self._arrived_bytes) / seconds
             fetches = report.fetches - self._fetches
             paced = 0 < _AT_ITS_PACE * seconds <= fetches * report.seconds_per_request
             busy = report.to_do > 0 and not lent and not paced
-            self.speed.look(came, self._granted_bytes / seconds, busy=busy)
+            self.speed.observe(came, self._granted_bytes / seconds, busy=busy)
         self._arrived_bytes, self._fetches, self._looked = report.arrived_bytes, report.fetches, now
         self._granted_bytes, self._granted_at = 0.0, now
 
-    def note(self, rate: float, now: float) -> None:
+    def record(self, rate: float, now: float) -> None:
         """The rate that held until now is about to change; count what it granted."""
         if rate == 0 and self._started is not None:
             self._started = now
@@ -281,7 +281,7 @@ class SpeedWatch(msgspec.Struct):
     """At the last look."""
     _fastest_of_slow: float = 0.0
 
-    def look(self, came: float, granted: float, *, busy: bool) -> float:
+    def observe(self, came: float, granted: float, *, busy: bool) -> float:
         """Update and return the cap; rates are in bytes per second.
 
         ``busy``: there was work all the time, so a low rate is the server's doing.

@@ -114,7 +114,7 @@ class SizeWatch:
         """Replace the forecast, before any page was fetched."""
         self._foretold = self.whole = size
 
-    def look(self, report: Progress) -> SizeRange:
+    def observe(self, report: Progress) -> SizeRange:
         """The bytes still to come; never 0, which would mean that the site has ended."""
         seen = _by_the_crawl(report)
         before = self._still_foretold(report.arrived_bytes)
@@ -194,7 +194,7 @@ def _to_come(growth: Growth, to_do: int) -> tuple[float, list[float]]:
         return float(sum(growth.settled)), []
     by_depth = []
     for depth in range(_MOST_DEPTHS):
-        level = _Level.of(growth, depth)
+        level = _Level.at_depth(growth, depth)
         rest = (level.known - level.settled) * of_waiting + new
         if depth >= len(growth.known) and rest < _NO_PAGE:
             break
@@ -226,7 +226,7 @@ class _Level(msgspec.Struct, frozen=True):
     brought: int = 0
 
     @classmethod
-    def of(cls, growth: Growth, depth: int) -> _Level:
+    def at_depth(cls, growth: Growth, depth: int) -> _Level:
         if depth >= len(growth.known):
             return cls()
         return cls(growth.known[depth], growth.settled[depth], growth.brought[depth])
@@ -315,7 +315,7 @@ class SizePrior(msgspec.Struct):
     _squares: float = 0.0
     _told: tuple[int, float] = (0, 0.0)
 
-    def note(self, site: str, bytes_: float) -> None:
+    def record(self, site: str, bytes_: float) -> None:
         """Set the estimate of a site; replaces an earlier one."""
         before = self._logs.get(site)
         if before is not None:

@@ -60,7 +60,7 @@ class Snapshots:
         self._sizes = {name: SizeWatch(known) for name, known in forecasts.items()}
         self._sites.clear()
 
-    def of(self, look: Moment) -> Snapshot:
+    def take(self, look: Moment) -> Snapshot:
         reports = {report.site: report for report in look.reports}
         names = list(self._moving | reports.keys() | look.ends.keys()) if self._sites else None
         changed = [
@@ -87,7 +87,7 @@ class Snapshots:
         share = look.granted.get(site.name)
         eta = None if look.paused else look.ends.get(site.name)
         if size is not None and report is not None:
-            left = size.look(report).likely
+            left = size.observe(report).likely
             if eta is None and rate > 0 and look.may_come(left):
                 eta = look.now + left / rate
         return SiteSnapshot(

@@ -52,7 +52,7 @@ class Samples:
         self._recent = deque(((start, 0),))
         """(time, bytes until then) of this leg, over the last second."""
 
-    def take(
+    def add(
         self, time: float, reports: Sequence[Progress], left_to_others: float = 0.0
     ) -> dict[str, float]:
         """Add a point; returns the rates of sites since the last one. ``left_to_others`` counts

@@ -43,7 +43,7 @@ class NodeRun(Protocol):
 
     def stop(self, reason: str) -> None: ...
 
-    def look(self) -> Progress: ...
+    def report_progress(self) -> Progress: ...
 
     def rate_changed(self) -> None: ...
 
@@ -124,7 +124,7 @@ class Node:
 
     def progress(self) -> Sequence[Progress]:
         """Copies, since the caller may still use them when the next page arrives."""
-        return [copy(run.look()) for run in self._runs.values()]
+        return [copy(run.report_progress()) for run in self._runs.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return self._fetcher.servers

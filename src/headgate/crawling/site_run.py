@@ -190,7 +190,7 @@ class SiteRun:
                 self._place.leave()
         self.progress.received(self._tools.fetcher.take_cut_off(self._site.name))
         await self._commits.commit()
-        self.look()
+        self.report_progress()
         self.progress.end(ended, reason, done=reason == FINISHED)
         if reason == FINISHED or self._kept:
             self.progress.remembered = await asyncio.to_thread(self._tools.remember)
@@ -206,7 +206,7 @@ class SiteRun:
         else:
             self._tasks.end(reason)
 
-    def look(self) -> Progress:
+    def report_progress(self) -> Progress:
         """The counters, brought up to date."""
         progress, fetcher, name = self.progress, self._tools.fetcher, self._site.name
         if self._frontier_driver.take_news():
@@ -372,7 +372,7 @@ class SiteRun:
         next_fetch = self._perform(commands, stored)
         self._requests.keep_to_bytes()
         self._requests.keep_to_new_bytes(outcome)
-        self._handing.look()
+        self._handing.end_if_enough()
         if progress.fetches < _FIT_SLOTS_EVERY or not progress.fetches % _FIT_SLOTS_EVERY:
             self._fit_slots()
         return next_fetch
@@ -407,9 +407,9 @@ class Handover(msgspec.Struct):
     def share_out(self) -> None:
         """As soon as possible."""
         self.enough = 0
-        self.look()
+        self.end_if_enough()
 
-    def look(self) -> None:
+    def end_if_enough(self) -> None:
         """End if enough URLs wait, but not before all other sources of URLs (sitemaps, known pages)
         were followed: nobody else would follow them."""
         waiting = self.frontier.waiting

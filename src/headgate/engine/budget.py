@@ -22,7 +22,7 @@ from headgate.scheduling.capacity import Capacity, budget_capacity
 from headgate.storage.collection import RunFolder
 from headgate.storage.run_state import load_budget
 
-__all__ = ["BudgetKeeping", "is_unlimited"]
+__all__ = ["BudgetKeeper", "is_unlimited"]
 
 _SAVE_SECONDS = 5.0
 _CRAWL_WEEKS = 104
@@ -36,7 +36,7 @@ def is_unlimited(budget: Budget) -> bool:
 
 
 @dataclass(slots=True)
-class BudgetKeeping:
+class BudgetKeeper:
     """The budget of one leg. ``allowance`` says what may pass from now on."""
 
     budget: Budget
@@ -54,7 +54,7 @@ class BudgetKeeping:
     _saved: float = -math.inf
 
     def __post_init__(self) -> None:
-        self._line = LineUse.of(self._saved_use())
+        self._line = LineUse.from_saved(self._saved_use())
         self.allowance = Allowance(self._unroll, self.clock.wall(), self.quota_use())
 
     @property
@@ -69,7 +69,7 @@ class BudgetKeeping:
 
     def quota_use(self) -> QuotaUse | None:
         quota = self.budget.quota
-        return None if quota is None else self._line.of_quota(quota, self.clock.wall())
+        return None if quota is None else self._line.quota_use(quota, self.clock.wall())
 
     def rate_at(self, now: float) -> float | None:
         """Bytes per second, ``now`` seconds after the leg began; None: unlimited."""
@@ -80,11 +80,11 @@ class BudgetKeeping:
         rates = [self.rate_at(now + part * seconds) for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
         return None if rates[0] is None else min(rate for rate in rates if rate is not None)
 
-    def look(self, now: float, reports: Sequence[Progress]) -> bool:
+    def observe(self, now: float, reports: Sequence[Progress]) -> bool:
         """Count what arrived; whether the budget has changed."""
-        self._line.look(reports, self.clock.wall())
+        self._line.observe(reports, self.clock.wall())
         self._obey_new_rate()
-        return self.allowance.look(now, self.clock.wall(), self.quota_use())
+        return self.allowance.observe(now, self.clock.wall(), self.quota_use())
 
     def save(self, now: float) -> None:
         """Save the use of the line, every few seconds."""

@@ -24,15 +24,15 @@ from headgate.bandwidth.make_way import MakingWay
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.control.catalog import Catalog
 from headgate.control.control_loop import ControlLoop, Observe
-from headgate.control.learning import Learning
+from headgate.control.learner import Learner
 from headgate.control.manager import LOOK_SECONDS, Manager
-from headgate.control.run_report import ReportMaking, RunLog, standing
+from headgate.control.run_report import ReportBuilder, RunLog, standing
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import Pieces, at_one_go, metered
 from headgate.crawling.ports import Clock, Fleet, MachineClock
 from headgate.crawling.progress import Progress
 from headgate.engine.background_fleet import YieldingFleet
-from headgate.engine.budget import BudgetKeeping
+from headgate.engine.budget import BudgetKeeper
 from headgate.engine.clock import RunTime
 from headgate.engine.node import NodeJob
 from headgate.engine.parts import Parts
@@ -56,7 +56,7 @@ from headgate.storage.run_state import (
 
 __all__ = [
     "Accounting",
-    "ReportSaving",
+    "ReportSaver",
     "RunRecord",
     "SavedTime",
     "Session",
@@ -88,8 +88,8 @@ class Accounting:
         """``time`` is the run's; of what is no run, the clock. ``run``: where `headgate budget`
         leaves a rate. ``sites``: those whose visits are compared with their servers' speeds."""
         self.time = time if isinstance(time, RunTime) else RunTime(time, 0.0)
-        self.keeping = BudgetKeeping(budget, run, catalog, self.time.clock, tell)
-        self._learning = Learning.of(catalog, budget.calendar, sites)
+        self.keeping = BudgetKeeper(budget, run, catalog, self.time.clock, tell)
+        self._learner = Learner.start(catalog, budget.calendar, sites)
 
     def observe(
         self,
@@ -99,15 +99,15 @@ class Accounting:
         granted: Mapping[str, float] = _NO_RATES,
     ) -> bool:
         """Count what arrived, and learn from it; whether the budget has changed."""
-        changed = self.keeping.look(now, reports)
+        changed = self.keeping.observe(now, reports)
         self.keeping.save(now)
-        self._learning.look(servers, reports, granted, self.time.awake(now), self._wall)
+        self._learner.observe(servers, reports, granted, self.time.awake(now), self._wall)
         return changed
 
     def finish(self, now: float, servers: Mapping[str, ServerTally]) -> None:
         """The leg is over: save what was counted and learned."""
         self.keeping.save_use()
-        self._learning.finish(servers, self.time.awake(now), self._wall)
+        self._learner.finish(servers, self.time.awake(now), self._wall)
 
     def least_rate(self, seconds: float) -> float | None:
         """The lowest rate of the budget in the next ``seconds``; None: unlimited."""
@@ -115,7 +115,7 @@ class Accounting:
 
     def alpha(self, site: str) -> float | None:
         """How much longer this visit of a site took than its bytes; None: not known."""
-        return self._learning.alphas.alpha(site)
+        return self._learner.alphas.alpha(site)
 
     @property
     def _wall(self) -> float:
@@ -152,7 +152,7 @@ class Session(msgspec.Struct, frozen=True):
             self.control_loop.set_budget(self._capacity())
 
     @property
-    def keeping(self) -> BudgetKeeping:
+    def keeping(self) -> BudgetKeeper:
         return self.accounting.keeping
 
     @property
@@ -207,14 +207,14 @@ async def open_session(
         if budget.make_way:
             yielding = YieldingFleet(measured, parts.open_prober, floor=floor)
 
-        def look(now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        def pass_on(now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
             observe(session, now, reports, granted)
 
         control_loop = conducting(
             manager,
             yielding or measured,
             parts.clock,
-            look,
+            pass_on,
             endless=endless,
             look_seconds=look_seconds,
         )
@@ -299,7 +299,7 @@ class RunRecord:
         Refuses a damaged budget before anything is fetched."""
         self.time = RunTime(clock, load_elapsed(run))
         load_budget(run)
-        self.log = RunLog.of(
+        self.log = RunLog.start_leg(
             run.stamp,
             clock.wall(),
             earlier,
@@ -314,7 +314,7 @@ class RunRecord:
         self._crawlers = budget.crawlers
         self._plan: Plan | None = None
         self._state = RunState(run)
-        self._saving = ReportSaving(self._state, self.report, clock.cpu)
+        self._saving = ReportSaver(self._state, self.report, clock.cpu)
         self._ended = False
 
     @contextlib.asynccontextmanager
@@ -352,12 +352,12 @@ class RunRecord:
         were started. ``rate``, ``quota``: the budget now."""
         now = self.time.now
         self.log.budget_is(now, rate, quota)
-        return self.log.look(now, reports, begun)
+        return self.log.observe(now, reports, begun)
 
     def saving(self) -> Pieces[None]:
         """Save what is due, in pieces, between which nothing may change that is recorded."""
         log = self.log
-        return self._saving.looking(
+        return self._saving.save_in_pieces(
             log.seconds, len(log.started) + len(log.finished), log.samples.came
         )
 
@@ -390,8 +390,8 @@ class RunRecord:
             self.log.end(self.time.now, interrupted=interrupted)
             await self._saving.end(self.time.now)
 
-    def report(self) -> ReportMaking:
-        return ReportMaking(self._sites, self._crawlers, self._plan, self.log)
+    def report(self) -> ReportBuilder:
+        return ReportBuilder(self._sites, self._crawlers, self._plan, self.log)
 
     def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
         if names is None:
@@ -405,7 +405,7 @@ _MOST_SAVING = 0.01
 """Share of the time that may go into making reports to save."""
 
 
-class ReportSaving(msgspec.Struct):
+class ReportSaver(msgspec.Struct):
     """Decides when a running crawl saves its elapsed time and its report so far.
 
     The time is saved every two seconds. The report is saved when a site begins or ends, and from
@@ -417,7 +417,7 @@ class ReportSaving(msgspec.Struct):
     """
 
     state: RunState
-    make_report: Callable[[], ReportMaking]
+    make_report: Callable[[], ReportBuilder]
     cpu: Callable[[], float]
     """CPU seconds that this process has used."""
     _saved: float = -math.inf
@@ -426,11 +426,11 @@ class ReportSaving(msgspec.Struct):
     _told: tuple[int, int] = (0, 0)
     """Starts and ends of sites in the report saved last, and bytes that had arrived."""
 
-    def look(self, now: float, events: int, came: int) -> None:
+    def save_if_due(self, now: float, events: int, came: int) -> None:
         """Save what is due. ``events`` counts starts and ends of sites, ``came`` bytes."""
-        at_one_go(self.looking(now, events, came))
+        at_one_go(self.save_in_pieces(now, events, came))
 
-    def looking(self, now: float, events: int, came: int) -> Pieces[None]:
+    def save_in_pieces(self, now: float, events: int, came: int) -> Pieces[None]:
         """The same in pieces, between which nothing may change that the report is made of."""
         if now - self._saved < SAVE_SECONDS:
             return

@@ -41,7 +41,7 @@ class TablesBeside:
         self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
         self._child: Child | None = None
 
-    def look(self, sites: Collection[Progress], seconds: float) -> None:
+    def start_if_near(self, sites: Collection[Progress], seconds: float) -> None:
         """Start the process if the end is near. All sites have begun; ``seconds`` have passed."""
         if self._child is not None or self._cores == 1:
             return

@@ -27,26 +27,26 @@ class Watcher(Generic[Running, Seen]):
     time to time. Called from the event loop, so each method must return quickly.
     """
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         """The collection is locked, and has the run; next come forecasts and the crawl."""
 
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+    def on_plan(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
         """``plan`` is None for a crawl without a limit, one that ended before it was made, and one
         by nodes."""
 
-    def attach(self, running: Running) -> None:
+    def on_start(self, running: Running) -> None:
         """It has begun, and can be stopped from now on."""
 
-    def look(self, seen: Seen) -> None:
+    def on_progress(self, seen: Seen) -> None:
         """Its present state: a crawl's and a survey's twice a second, a keeper's every minute."""
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         """Messages for the user, a sentence each: what was repaired, what went wrong."""
         for word in words:
             _log.warning("%s", word)
 
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
+    def on_pause(self, use: QuotaUse, too_late: Sequence[str]) -> None:
         """The quota is used up; ``too_late`` are sites with deadlines before the next period."""
 
-    def finished(self, report: RunReport) -> None:
+    def on_finish(self, report: RunReport) -> None:
         """The run is over; its manager may continue to answer nodes."""

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
+from headgate.engine.budget import BudgetKeeper
 from headgate.model.run_report import PROCESS_DIED, RunReport, SiteReport
 from headgate.storage.atomic_write import write_whole
 from headgate.storage.collection import RunFolder
@@ -54,7 +54,7 @@ def wrap_up(
     catalog: Catalog,
     finished: Finished,
     wall: float,
-    keeping: BudgetKeeping,
+    keeping: BudgetKeeper,
     complete: Complete | None = None,
     tables_written: Callable[[], bool] | None = None,
 ) -> list[str]:

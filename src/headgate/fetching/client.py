@@ -275,7 +275,7 @@ class HttpFetcher:
         now = self._clock.now()
         for connection in list(self._ledger):
             connection.look_after(now)
-        self._around.crumbs.look(now)
+        self._around.crumbs.observe(now)
         self._pool.sweep(now)
         self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
 

@@ -67,7 +67,7 @@ class TinySegmentLimiter:
         self._left.discard(exchange)
         self._call()
 
-    def look(self, now: float) -> None:
+    def observe(self, now: float) -> None:
         """Called regularly: takes the places of responses that bring next to nothing."""
         if not self._waiting:
             return

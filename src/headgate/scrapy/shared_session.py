@@ -92,11 +92,13 @@ class SharedSession:
             if is_unlimited(terms.budget)
             else budget_capacity(terms.budget, self._moment(), _WEEKS)
         )
-        manager = Manager.of((), {}, self._capacity, terms.budget.crawlers, self._following())
+        manager = Manager.from_sites(
+            (), {}, self._capacity, terms.budget.crawlers, self._following()
+        )
         self._control_loop = conducting(manager, self.fleet, self._clock, self._look, endless=True)
         wall = self._clock.wall()
         stamp = datetime.fromtimestamp(wall, UTC).strftime("%Y%m%d-%H%M%S")
-        self._log = RunLog.of(stamp, wall, None, 0.0, zone=terms.budget.timetable_zone)
+        self._log = RunLog.start_leg(stamp, wall, None, 0.0, zone=terms.budget.timetable_zone)
         self._began = self._clock.now()
         self.fleet.set_total(math.inf if self._capacity is None else self._capacity.rate_at(0.0))
         self.archive = self._opened_archive()
@@ -205,7 +207,7 @@ class SharedSession:
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         begun = {name: at - self._began for name, at in self._control_loop.begun.items()}
         log = self._log
-        log.look(now, reports, begun)
+        log.observe(now, reports, begun)
         log.budget_is(now, None if self._capacity is None else self._capacity.rate_at(now))
         held = self.fleet.sites.held(name for name, rate in granted.items() if not rate)
         for seat in self.seats:

@@ -100,7 +100,7 @@ class SpiderFleet:
 
     def progress(self) -> Sequence[Progress]:
         part = self.sites.part_in_scheduler(self._scheduled())
-        return [known.look(self._fetcher, part) for known in self._running.values()]
+        return [known.report_progress(self._fetcher, part) for known in self._running.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return self._fetcher.servers
@@ -133,7 +133,7 @@ class SpiderFleet:
                 self._end(known, known.active, "")
 
     def _end(self, known: SpiderSite, at: float, reason: str) -> None:
-        known.look(self._fetcher, self.sites.part_in_scheduler(self._scheduled()))
+        known.report_progress(self._fetcher, self.sites.part_in_scheduler(self._scheduled()))
         left = known.progress.to_do
         del self._running[known.name]
         self._ended.append(known.end(at, reason if reason == known.closed or left else ""))
@@ -224,7 +224,7 @@ class SpiderSite:
             self._landed.count(Role.PAGE, 0, outcome.kind, 0, unchanged=False)
         progress.keep(self._landed)
 
-    def look(self, fetcher: Fetcher, in_scheduler: float) -> Progress:
+    def report_progress(self, fetcher: Fetcher, in_scheduler: float) -> Progress:
         """A copy of the counters as of now; ``in_scheduler``: the part of `scheduled` that is
         there, by the scheduler's own word."""
         progress = self.progress

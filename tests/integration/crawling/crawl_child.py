@@ -29,7 +29,7 @@ LIMITS = Limits(connect_seconds=3.0, first_byte_seconds=1.5, stall_seconds=1.0, 
 
 
 class Nobody(CrawlWatcher):
-    def told(self, words: Sequence[str]) -> None: ...
+    def on_messages(self, words: Sequence[str]) -> None: ...
 
 
 def main() -> None:

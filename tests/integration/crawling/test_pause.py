@@ -36,7 +36,7 @@ async def crawl(out: Path, site: Site) -> list[tuple[float, Progress, int]]:
         run = collection.new_run(datetime(2026, 11, 16, tzinfo=UTC))
         job = NodeJob(out, run.stamp, fetcher_settings([site], "test"))
         async with open_node(job, real_parts()) as node:
-            manager = Manager.of([site], {site.name: Forecast(6e5, Source.GUESS)}, PAUSE, 1)
+            manager = Manager.from_sites([site], {site.name: Forecast(6e5, Source.GUESS)}, PAUSE, 1)
             await ControlLoop(manager, node, SystemClock(), observe).run()
     return looks
 

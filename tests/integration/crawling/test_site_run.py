@@ -136,7 +136,7 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
 
     async def watch(run: SiteRun) -> None:
         while True:
-            counted = run.look().pages  # read before what is stored, which only grows
+            counted = run.report_progress().pages  # read before what is stored, which only grows
             ahead.append(counted - len(store.stored))
             await asyncio.sleep(0.001)
 

@@ -21,7 +21,7 @@ from tests.contract.test_task_source import Result, beat_of, brought, claimed, g
 
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.control.allowance import LineUse
-from headgate.control.learning import Learning
+from headgate.control.learner import Learner
 from headgate.crawling.progress import Progress, TaskState
 from headgate.features.grid.coordinator.progress import GridProgress
 from headgate.features.grid.protocol import (
@@ -80,14 +80,14 @@ async def goes_on(office: DeskOffice) -> None:
     desk, sites = office.desk, GridProgress(office.desk, lambda wall: wall - 1.7e9)
     assert desk.fault is None
     with SqliteCatalog(office.run.collection / "catalog.sqlite") as catalog:
-        line, learning = LineUse(Counter()), Learning.of(catalog, Calendar(), ())
+        line, learner = LineUse(Counter()), Learner.start(catalog, Calendar(), ())
         for turn in range(3):
             reports = sites.reports()
             msgspec.json.encode(reports)
-            line.look(reports, desk.clock.wall())
+            line.observe(reports, desk.clock.wall())
             catalog.add_line_use(line.unsaved())
-            learning.look(desk.registry.servers, reports, {}, 10.0 * turn, desk.clock.wall())
-        learning.finish(desk.registry.servers, 100.0, desk.clock.wall())
+            learner.observe(desk.registry.servers, reports, {}, 10.0 * turn, desk.clock.wall())
+        learner.finish(desk.registry.servers, 100.0, desk.clock.wall())
         assert all(used >= 0 for used in catalog.line_use(0).values())
     office.pass_time(3 * LEASE_SECONDS)
     grant = await granted(office.source("n2"), "after all")

@@ -54,10 +54,10 @@ class LookingOn(Watcher[Worker, NodeStatus]):
     words: list[str] = field(default_factory=list)
     worker: Worker | None = None
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self.words += words
 
-    def attach(self, running: Worker) -> None:
+    def on_start(self, running: Worker) -> None:
         self.worker = running
 
 

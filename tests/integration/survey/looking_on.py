@@ -28,17 +28,17 @@ class Nobody(SurveyWatcher):
     said: list[str] = field(default_factory=list)
     run: SurveyUnderWay | None = None
 
-    def attach(self, running: SurveyUnderWay) -> None:
+    def on_start(self, running: SurveyUnderWay) -> None:
         self.run = running
 
-    def look(self, seen: SurveyMoment) -> None:
+    def on_progress(self, seen: SurveyMoment) -> None:
         if seen.run.stored >= self.most:
             seen.run.stop("interrupted")
 
-    def told(self, words: Sequence[str]) -> None:
+    def on_messages(self, words: Sequence[str]) -> None:
         self.said += words
 
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002
+    def on_pause(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002
         self.pauses.append(use)
         if self.stop_at_pause and self.run is not None:
             self.run.stop("interrupted")

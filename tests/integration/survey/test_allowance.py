@@ -85,8 +85,8 @@ def test_the_users_last_word_holds_and_the_time_of_all_legs_counts(tmp_path: Pat
     """At 1 B/s it would take hours."""
 
     class Hurrying(Nobody):
-        def attach(self, run: SurveyUnderWay) -> None:
-            super().attach(run)
+        def on_start(self, run: SurveyUnderWay) -> None:
+            super().on_start(run)
             folder = Collection(tmp_path).unfinished_run()
             assert folder is not None
             folder.save("budget", b"infinity")

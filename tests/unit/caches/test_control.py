@@ -65,7 +65,7 @@ def test_later_periods_of_a_quota_go_by_everything_they_are_reckoned_from() -> N
         if base is not line:
             allowance.fix(base)
         use = QuotaUse(quota, used, moment)
-        allowance.look(0.0, allowance.wall, use)
+        allowance.observe(0.0, allowance.wall, use)
         new = limited(base, use).capacity
         assert allowance.capacity is not None
         assert new is not None
@@ -73,7 +73,7 @@ def test_later_periods_of_a_quota_go_by_everything_they_are_reckoned_from() -> N
 
 
 def test_the_period_of_a_quota_is_found_again_for_another_and_when_it_is_over() -> None:
-    use = LineUse.of({})
+    use = LineUse.from_saved({})
     for wall in (NOVEMBER, NOVEMBER - timedelta(days=31)):
         use.add(1_000, wall.timestamp())
     month, day = Quota.parse("1 GB/month", BERLIN), Quota.parse("1 GB/day", BERLIN)
@@ -86,15 +86,15 @@ def test_the_period_of_a_quota_is_found_again_for_another_and_when_it_is_over() 
         (month, -31, 2_100),
     ):
         then = NOVEMBER + timedelta(days=days)
-        assert use.of_quota(quota, then.timestamp()) == QuotaUse(quota, used, then)
+        assert use.quota_use(quota, then.timestamp()) == QuotaUse(quota, used, then)
 
 
 def test_an_end_that_is_no_longer_foreseen_is_no_longer_shown() -> None:
     """As when the budget's limit is taken off: a site that waited kept its old end."""
     crawl, made = Crawl(), snapshots()
-    made.of(crawl.look(1.0, "wiki", past=28.0))
-    assert [site.eta for site in made.of(crawl.look(2.0, "wiki")).sites][1] is None
-    shown = made.of(crawl.look(3.0, "wiki"))
+    made.take(crawl.look(1.0, "wiki", past=28.0))
+    assert [site.eta for site in made.take(crawl.look(2.0, "wiki")).sites][1] is None
+    shown = made.take(crawl.look(3.0, "wiki"))
     assert [site.name for site in shown.changed or ()] == ["wiki"], "and it is left alone again"
 
 
@@ -111,8 +111,8 @@ def test_a_snapshot_follows_what_it_is_made_of() -> None:
     for name, other in variants.items():
         made = snapshots()
         for each in (look, other, look):
-            assert made.of(each).sites == snapshots().of(each).sites, name
+            assert made.take(each).sites == snapshots().take(each).sites, name
     made = snapshots()
-    made.of(look)
+    made.take(look)
     made.planned({"wiki": Forecast(900_000.0, Source.USER)})
-    assert [site.expected is None for site in made.of(look).sites] == [False, True]
+    assert [site.expected is None for site in made.take(look).sites] == [False, True]

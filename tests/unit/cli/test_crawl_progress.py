@@ -16,7 +16,7 @@ from headgate.model.plan import Plan, Verdict
 
 def told(plan: Plan | None, capsys: pytest.CaptureFixture[str], *, limited: bool = True) -> str:
     view = ProgressView(Console(file=io.StringIO()))
-    CrawlWatch([], limited=limited, view=view, opening=OpeningWords(quiet=True)).planned(plan, {})
+    CrawlWatch([], limited=limited, view=view, opening=OpeningWords(quiet=True)).on_plan(plan, {})
     return capsys.readouterr().err
 
 

@@ -140,13 +140,13 @@ class _Line:
         self.ends[name] = now
         self.perform(self.manager.ended(name, now), now)
 
-    def look(self, now: float) -> None:
+    def observe(self, now: float) -> None:
         reports = [
             site.report(name, now)
             for name, site in self.sites.items()
             if site.started is not None and name not in self.ends
         ]
-        self.manager.look(reports, now)
+        self.manager.observe(reports, now)
         self.perform(self.manager.decide(now), now)
 
     def perform(self, commands: list[Command], now: float) -> None:
@@ -177,7 +177,7 @@ def crawl(
             line.perform(manager.decide(now), now)
             turn = manager.next_turn(now)
         if steps % _LOOK_STEPS == 0:
-            line.look(now)
+            line.observe(now)
         check(manager, now)
         line.step(now)
         steps += 1

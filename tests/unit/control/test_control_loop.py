@@ -107,7 +107,7 @@ def conducted(
             control_loop.interrupt("interrupted")
 
     forecasts = {site.name: Forecast(1e6, Source.USER) for site in sites}
-    manager = Manager.of(sites, forecasts, Capacity.constant(1e6), slots)
+    manager = Manager.from_sites(sites, forecasts, Capacity.constant(1e6), slots)
     control_loop = ControlLoop(manager, fleet, clock, observe)
     asyncio.run(asyncio.wait_for(control_loop.run(), 30))
     return fleet, seen
@@ -165,7 +165,7 @@ def test_tasks_arrive_while_it_runs_and_a_site_comes_again() -> None:
         if len(ends) >= 200:
             control_loop.interrupt("enough")
 
-    manager = Manager.of([], {}, Capacity.constant(1e6), 1)
+    manager = Manager.from_sites([], {}, Capacity.constant(1e6), 1)
     control_loop = ControlLoop(manager, fleet, clock, observe, endless=True)
     asyncio.run(asyncio.wait_for(control_loop.run(), 30))
     assert fleet.closed == "enough"
@@ -183,7 +183,7 @@ def test_a_daemon_without_tasks_waits_for_some() -> None:
         if now > 3600.0:
             control_loop.interrupt("enough")
 
-    manager = Manager.of([], {}, Capacity.constant(1e6), 1)
+    manager = Manager.from_sites([], {}, Capacity.constant(1e6), 1)
     control_loop = ControlLoop(manager, MadeUpFleet(clock, {}), clock, observe, endless=True)
     asyncio.run(asyncio.wait_for(control_loop.run(), 30))
     assert control_loop.now > 3600.0
@@ -200,7 +200,7 @@ class RealWait(MadeUpFleet):
 def test_a_look_that_is_wanted_does_not_wait_for_the_next() -> None:
     async def play(loop: VirtualLoop) -> list[float]:
         clock, looks = VirtualClock(loop, 0.0), list[float]()
-        manager = Manager.of((), {}, None, 1)
+        manager = Manager.from_sites((), {}, None, 1)
 
         def note(now: float, _reports: object, _rates: object) -> None:
             looks.append(now)

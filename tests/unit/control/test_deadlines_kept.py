@@ -47,7 +47,7 @@ def crawled(sites: list[Site], made: Plan, speed: float, silence: float) -> floa
     forecasts = {
         site.name: Forecast(float(site.expect or 0), Source.USER, site.max_rate) for site in sites
     }
-    manager = Manager.of(
+    manager = Manager.from_sites(
         [by_name[name] for name in made.order],
         forecasts,
         Capacity.constant(float(BUDGET.bandwidth)),  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_two_per_cent_of_slack_are_enough_and_rates_change_seldom() -> None:
         name: Forecast(size, Source.USER, BytesPerSecond(speed))
         for name, (size, speed, _) in told.items()
     }
-    manager = Manager.of(sites, forecasts, Capacity.constant(0.995 * 600e3), len(sites))
+    manager = Manager.from_sites(sites, forecasts, Capacity.constant(0.995 * 600e3), len(sites))
     seen: list[dict[str, float]] = [{}]
 
     def note(manager: Manager, _now: float) -> None:
@@ -129,7 +129,7 @@ def test_rates_never_add_up_to_more_than_the_budget(data: st.DataObject) -> None
     }
     turns = [(0.0, data.draw(number)), (7.0, data.draw(number)), (20.0, data.draw(number))]
     slots = data.draw(st.integers(1, 4))
-    manager = Manager.of(sites, forecasts, Capacity.of(turns), slots)
+    manager = Manager.from_sites(sites, forecasts, Capacity.of(turns), slots)
     line = {site.name: of_bytes(data.draw(number), data.draw(number), 0.2) for site in sites}
     crawl(manager, line, most=60.0, check=_within_budget)
 

@@ -114,13 +114,13 @@ def test_a_visit_broken_off_is_the_least_there_is() -> None:
 def test_one_slow_look_is_no_proof() -> None:
     watch = SpeedWatch(cap=100.0e3)
     for came in (20e3, 99e3, 20e3, 20e3):  # the second look raises the cap
-        assert watch.look(came, 100e3, busy=True) >= 100e3
+        assert watch.observe(came, 100e3, busy=True) >= 100e3
     for _ in range(3):
-        cap = watch.look(20e3, 150e3, busy=True)
+        cap = watch.observe(20e3, 150e3, busy=True)
     assert cap == pytest.approx(23e3)
 
 
 def test_a_site_without_work_is_not_slow() -> None:
     watch = SpeedWatch(cap=100e3)
     for _ in range(9):
-        assert watch.look(1e3, 100e3, busy=False) == 100e3
+        assert watch.observe(1e3, 100e3, busy=False) == 100e3

@@ -14,32 +14,34 @@ QUOTA = Quota.parse("1 MB/day", ZoneInfo("UTC"))
 
 
 def test_bytes_under_way_count_and_none_counts_twice() -> None:
-    line = LineUse.of({})
-    line.look([Progress("a", wire_bytes=100, under_way_bytes=50)], MIDNIGHT)
-    assert line.of_quota(QUOTA, MIDNIGHT).used == 150
-    line.look([Progress("a", wire_bytes=150)], MIDNIGHT)
-    line.look([Progress("a", wire_bytes=160), Progress("b", wire_bytes=7)], MIDNIGHT + SLOT_SECONDS)
+    line = LineUse.from_saved({})
+    line.observe([Progress("a", wire_bytes=100, under_way_bytes=50)], MIDNIGHT)
+    assert line.quota_use(QUOTA, MIDNIGHT).used == 150
+    line.observe([Progress("a", wire_bytes=150)], MIDNIGHT)
+    line.observe(
+        [Progress("a", wire_bytes=160), Progress("b", wire_bytes=7)], MIDNIGHT + SLOT_SECONDS
+    )
     assert line.unsaved() == {first_slot(QUOTA, MIDNIGHT): 150, first_slot(QUOTA, MIDNIGHT) + 1: 17}
 
 
 def test_what_an_interrupted_run_moved_before_is_not_counted_again() -> None:
-    line = LineUse.of({})
-    line.look([Progress("a", wire_bytes=900, earlier_wire_bytes=800)], MIDNIGHT)
+    line = LineUse.from_saved({})
+    line.observe([Progress("a", wire_bytes=900, earlier_wire_bytes=800)], MIDNIGHT)
     assert sum(line.unsaved().values()) == 100
 
 
 def test_what_was_given_out_to_be_saved_is_not_given_out_again() -> None:
-    line = LineUse.of({})
+    line = LineUse.from_saved({})
     line.add(10, MIDNIGHT)
     assert sum(line.unsaved().values()) == 10
     assert line.unsaved() == {}
     line.add(5, MIDNIGHT)
     assert sum(line.unsaved().values()) == 5
-    assert line.of_quota(QUOTA, MIDNIGHT).used == 15
+    assert line.quota_use(QUOTA, MIDNIGHT).used == 15
 
 
 def test_a_period_begins_with_its_first_slot_and_not_before() -> None:
     first = first_slot(QUOTA, MIDNIGHT + 5)
-    line = LineUse.of({first - 1: 1000, first: 30, first + 95: 4})
-    assert line.of_quota(QUOTA, MIDNIGHT + DAY - 1).used == 34
-    assert line.of_quota(QUOTA, MIDNIGHT + DAY).used == 0
+    line = LineUse.from_saved({first - 1: 1000, first: 30, first + 95: 4})
+    assert line.quota_use(QUOTA, MIDNIGHT + DAY - 1).used == 34
+    assert line.quota_use(QUOTA, MIDNIGHT + DAY).used == 0

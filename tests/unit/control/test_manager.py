@@ -22,11 +22,11 @@ def managed(
     sites: list[Site], forecasts: dict[str, Forecast], budget: float | None, slots: int = 5
 ) -> Manager:
     capacity = None if budget is None else Capacity.constant(budget)
-    return Manager.of(sites, forecasts, capacity, slots)
+    return Manager.from_sites(sites, forecasts, capacity, slots)
 
 
 def after_look(manager: Manager, reports: list[Progress], now: float) -> list[Command]:
-    manager.look(reports, now)
+    manager.observe(reports, now)
     return manager.decide(now)
 
 
@@ -123,11 +123,13 @@ def test_a_slow_server_gives_its_unused_share_to_the_others() -> None:
 
 
 def test_a_grant_too_small_for_a_page_makes_no_server_slow() -> None:
-    watch = SiteWatch.of(Site("a", max_rate=BytesPerSecond(300e3)), guess(1e6, cap=300e3))
+    watch = SiteWatch.from_forecast(
+        Site("a", max_rate=BytesPerSecond(300e3)), guess(1e6, cap=300e3)
+    )
     pages = Progress("a", wire_bytes=160_000, fetches=10, to_do=9)
 
     def look(rate: float, now: float) -> float:
-        watch.grants.look(pages, rate, now, first_look=False, held_back=False, lent=False)
+        watch.grants.observe(pages, rate, now, first_look=False, held_back=False, lent=False)
         return watch.speed.cap
 
     assert [look(2e3, 0.5 * step) for step in range(30)] == [300e3] * 30
@@ -179,7 +181,7 @@ def test_a_deadline_stops_only_those_who_want_it(on_deadline: OnDeadline, stops:
 
 def test_the_timetable_turns() -> None:
     capacity = Capacity.of([(0.0, 50e3), (60.0, 20e3)])
-    manager = Manager.of([Site("a")], {"a": guess(1e7)}, capacity, 5)
+    manager = Manager.from_sites([Site("a")], {"a": guess(1e7)}, capacity, 5)
     manager.decide(0.0)
     assert manager.next_turn(0.0) == 60.0
     assert rates_of(manager.decide(60.0)) == {"a": 20e3}
@@ -187,7 +189,7 @@ def test_the_timetable_turns() -> None:
 
 def test_a_turn_that_nobody_woke_for_is_told_at_the_next_look() -> None:
     capacity = Capacity.of([(0.0, 50e3), (60.0, 20e3)])
-    manager = Manager.of([Site("a")], {"a": guess(1e7)}, capacity, 5)
+    manager = Manager.from_sites([Site("a")], {"a": guess(1e7)}, capacity, 5)
     assert SetTotal(50e3) in manager.decide(0.0)
     assert SetTotal(20e3) in after_look(manager, [Progress("a", to_do=9)], 60.5)
     assert not after_look(manager, [Progress("a", to_do=9)], 61.5)
@@ -341,10 +343,10 @@ def test_sites_that_are_known_are_crawled_beside_first_looks() -> None:
 def test_the_planner_reckons_with_the_range_and_not_with_its_middle_alone() -> None:
     """Sizes looked at may be off by four, and the middle was taken as certain."""
     site = Site("a", deadline=Seconds(20.0))
-    watch = SiteWatch.of(site, Forecast(1e6, Source.SCOUT, bytes_range=(25e4, 4e6)))
+    watch = SiteWatch.from_forecast(site, Forecast(1e6, Source.SCOUT, bytes_range=(25e4, 4e6)))
     state = watch.state(equal_share=1e5)
     assert (state.least, state.remaining, state.most) == (25e4, 1e6, 2e6)
-    watch.look(one_page_seen("a", of=100))
+    watch.observe(one_page_seen("a", of=100))
     watch.refresh(state, equal_share=1e5)
     assert state.least == watch.left.low < state.remaining < state.most < watch.left.high
 
@@ -377,7 +379,7 @@ def test_sites_that_stop_are_looked_at_last() -> None:
 def test_a_trickle_is_for_sites_that_may_be_late() -> None:
     def watch(on_deadline: OnDeadline) -> SiteWatch:
         site = Site("a", deadline=Seconds(20.0), on_deadline=on_deadline)
-        return SiteWatch.of(site, Forecast(1e6, Source.GUESS, bytes_range=(3e4, 3e7)))
+        return SiteWatch.from_forecast(site, Forecast(1e6, Source.GUESS, bytes_range=(3e4, 3e7)))
 
     late, stops = watch(OnDeadline.GO_ON), watch(OnDeadline.STOP)
     assert (late.vague, late.unseen) == (True, True)
@@ -436,12 +438,12 @@ def test_a_server_nobody_knows_is_tried_before_it_may_be_too_late() -> None:
 @pytest.mark.parametrize(("pace", "judged"), [(0.0, True), (1.0, False)])
 def test_a_server_is_not_judged_where_politeness_sets_the_pace(pace: float, judged: bool) -> None:
     """A page a second, of 1 KB at first and of 24 KB later."""
-    watched = SiteWatch.of(Site("library", deadline=Seconds(22.0)), guess(320e3))
+    watched = SiteWatch.from_forecast(Site("library", deadline=Seconds(22.0)), guess(320e3))
     for look in range(1, 9):
         came = Progress("library", TaskState.CRAWLING, fetches=look // 2, to_do=13)
         came.wire_bytes, came.seconds_per_request = 1_000 * came.fetches, pace
-        watched.look(came)
-        watched.grants.look(came, 60e3, look / 2, first_look=False, held_back=False, lent=False)
+        watched.observe(came)
+        watched.grants.observe(came, 60e3, look / 2, first_look=False, held_back=False, lent=False)
     assert (watched.speed.cap < 5e3) == judged
 
 
@@ -472,12 +474,12 @@ def test_tasks_arrive_while_it_runs_and_go_by_their_slack() -> None:
 def test_a_site_that_ended_arrives_again_and_nothing_of_its_last_visit_is_left() -> None:
     """Its old deadline, above all, does not stop it."""
     site = Site("a", deadline=Seconds(10.0), on_deadline=OnDeadline.STOP)
-    manager = Manager.of([], {}, Capacity.constant(100e3), 2)
+    manager = Manager.from_sites([], {}, Capacity.constant(100e3), 2)
     assert manager.done
     for visit, now in enumerate((0.0, 6.0, 12.0), start=1):
         task = Task(site, visit)
         assert starts_of(manager.arrive(task, guess(1e6, cap=100e3), now)) == [task]
-        manager.look([Progress("a", wire_bytes=10_000, to_do=9, fetches=1)], now + 1.0)
+        manager.observe([Progress("a", wire_bytes=10_000, to_do=9, fetches=1)], now + 1.0)
         assert manager.next_turn(now + 1.0) == now + 10.0
         assert not any(isinstance(command, StopSite) for command in manager.decide(now + 4.5))
         manager.ended("a", now + 5.0)

@@ -106,7 +106,7 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
     elapsed, wall = 0.0, NOON
     stored: dict[str, tuple[int, int]] = {}
     for number, leg in enumerate(legs):
-        log = RunLog.of("2026-11-15T12-00-00", wall, earlier, elapsed)
+        log = RunLog.start_leg("2026-11-15T12-00-00", wall, earlier, elapsed)
         saved_until = leg.seconds - leg.lost
         moments = [0.01, *(float(k) for k in range(1, math.ceil(saved_until))), saved_until]
         last = -1.0
@@ -122,7 +122,7 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
                 if last < begin <= moment:
                     log.budget_is(elapsed + begin, rate)
             last = moment
-            log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
+            log.observe(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
         log.interrupted, log.stalls, log.quota = leg.interrupted, [*leg.stalls], leg.quota
         log.zone = leg.zone
         earlier = msgspec.json.decode(
@@ -680,11 +680,11 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
         "a", steady(10), ends=10.0, state=TaskState.STOPPED, reason="interrupted", to_do=3
     )
     before = played(sites, (Leg(10, (script,), interrupted=True),))
-    log = RunLog.of("2026-11-15T12-00-00", NOON + 100, before, 10.0)
+    log = RunLog.start_leg("2026-11-15T12-00-00", NOON + 100, before, 10.0)
     waiting = make_report(sites, 5, None, log).sites[0]
     assert (waiting.state, waiting.left_out, waiting.finished) == ("waiting", {}, None)
     dropped = Progress("a", TaskState.STOPPED, ended=0.0, reason="deadline")
-    log.look(15.0, [dropped], {"a": 15.0})
+    log.observe(15.0, [dropped], {"a": 15.0})
     report = make_report(sites, 5, None, log).sites[0]
     assert (report.state, report.reason, report.finished) == ("stopped", "deadline", 15.0)
     assert (report.pages, report.bytes, report.wire_bytes) == (10, 9000, 9000)
@@ -693,13 +693,13 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
 
 
 def test_making_way_is_summed_over_legs() -> None:
-    log = RunLog.of("2026", NOON, None, 0.0)
+    log = RunLog.start_leg("2026", NOON, None, 0.0)
     log.made_way_seconds, log.left_to_others = 3.0, 900.0
-    log.look(5.0, [Progress("a", TaskState.CRAWLING, wire_bytes=100, pages=1)], {})
-    log = RunLog.of("2026", NOON, make_report((site("a"),), 5, None, log), 5.0)
+    log.observe(5.0, [Progress("a", TaskState.CRAWLING, wire_bytes=100, pages=1)], {})
+    log = RunLog.start_leg("2026", NOON, make_report((site("a"),), 5, None, log), 5.0)
     log.made_way_seconds, log.left_to_others = 2.0, 400.0
     done = Progress("a", TaskState.DONE, 0.0, 4.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
-    log.look(10.0, [done], {"a": 5.0})
+    log.observe(10.0, [done], {"a": 5.0})
     report = make_report((site("a"),), 5, None, log)
     assert [point.left_to_others for point in report.timeline] == [900.0, 400.0]
     assert "made way for others for 5.0s (1.3 KB)" in report_text(report)
@@ -736,7 +736,7 @@ def test_an_average_is_never_above_the_worst_second(
     """Looks at odd moments, cut into two legs anywhere."""
     earlier, total, elapsed = None, 0, 0.0
     for part in (sizes[:cut], sizes[cut:]):
-        log = RunLog.of("2026", NOON, earlier, elapsed)
+        log = RunLog.start_leg("2026", NOON, earlier, elapsed)
         before, now = total, elapsed
         for size, gap in zip(part, gaps, strict=False):
             now += gap
@@ -744,7 +744,7 @@ def test_an_average_is_never_above_the_worst_second(
             looked = Progress(
                 "a", TaskState.CRAWLING, 0.0, wire_bytes=total, earlier_wire_bytes=before
             )
-            log.look(now, [looked], {"a": 0.0})
+            log.observe(now, [looked], {"a": 0.0})
         earlier, elapsed = make_report((site("a"),), 5, None, log), now
     assert earlier is not None
     assert earlier.wire_bytes == total

@@ -18,5 +18,5 @@ def test_a_server_is_slow_if_it_brings_no_page_that_it_was_given_room_for(
     use = GrantUse(SpeedWatch(math.inf))
     report = Progress("site", to_do=1, fetches=1, wire_bytes=200)
     for half_second in range(20):
-        use.look(report, rate, half_second / 2, first_look=False, held_back=False, lent=False)
+        use.observe(report, rate, half_second / 2, first_look=False, held_back=False, lent=False)
     assert (use.speed.cap < math.inf) is is_slow

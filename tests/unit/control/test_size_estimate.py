@@ -32,22 +32,22 @@ def wholes(links: Links, watch: SizeWatch, page: int = PAGE) -> list[SizeRange]:
     """After each page, what is thought of the whole."""
     found = []
     for report in crawled(links, lambda _: page):
-        watch.look(report)
+        watch.observe(report)
         found.append(watch.whole)
     return found
 
 
 def test_before_the_first_page_the_forecast_stands() -> None:
-    left = told(1e6).look(Progress("site", to_do=1))
+    left = told(1e6).observe(Progress("site", to_do=1))
     assert left.likely == pytest.approx(1e6)
-    assert unknown().look(Progress("site", to_do=1)).vague
+    assert unknown().observe(Progress("site", to_do=1)).vague
 
 
 def test_robots_txt_does_not_contradict_what_was_foretold() -> None:
     watch = told(1e6)
-    watch.look(Progress("site", fetches=2, wire_bytes=400, to_do=1))
+    watch.observe(Progress("site", fetches=2, wire_bytes=400, to_do=1))
     for report in crawled(star(100), lambda _: PAGE):
-        assert report.arrived_bytes + watch.look(report).likely == pytest.approx(1e6, rel=0.05)
+        assert report.arrived_bytes + watch.observe(report).likely == pytest.approx(1e6, rel=0.05)
         if report.fetches == 20:
             break
 
@@ -56,7 +56,7 @@ def test_robots_txt_does_not_contradict_what_was_foretold() -> None:
 def test_a_forecast_that_is_all_but_used_up_has_a_finite_range(left: float) -> None:
     """Before any page has come: a large sitemap may take what was foretold."""
     watch = told(1e6)
-    size = watch.look(Progress("s", wire_bytes=int(1e6 - left), to_do=1))
+    size = watch.observe(Progress("s", wire_bytes=int(1e6 - left), to_do=1))
     assert 0 < size.low <= size.likely <= size.high < 1e300
 
 
@@ -108,7 +108,7 @@ REAL = 50_902_704
 def real_wholes(watch: SizeWatch) -> list[SizeRange]:
     found = []
     for report in python_documentation():
-        watch.look(report)
+        watch.observe(report)
         found.append(watch.whole)
     return found
 
@@ -143,7 +143,7 @@ def test_a_word_contradicted_once_is_heard_again_when_the_crawl_bears_it_out() -
         late.fetches += 1
         late.wire_bytes += PAGE
         late.to_do += new - 1
-        watch.look(late)
+        watch.observe(late)
         looks.append(watch.whole)
     assert min(size.likely for size in looks) < true / 2
     assert all(factor(size, true) < 1.05 for size in looks[31:])
@@ -163,7 +163,7 @@ def test_pages_of_each_depth_are_as_large_as_those_of_their_depth() -> None:
     found = []
     watch = unknown()
     for report in crawled(links, lambda page: large if page <= 20 else small):
-        watch.look(report)
+        watch.observe(report)
         found.append(watch.whole)
     assert factor(found[100], true) < 1.15
 
@@ -174,7 +174,7 @@ def test_large_pages_of_a_depth_foretell_others_there() -> None:
     sizes = [100_000 if page % 10 == 5 else 5_000 for page in range(400)]
     watch = unknown()
     for report in crawled(star(400), sizes.__getitem__):
-        watch.look(report)
+        watch.observe(report)
         if report.fetches == 100:
             break
     assert factor(watch.whole, sum(sizes)) < 1.2
@@ -192,7 +192,7 @@ def test_large_indexes_foretell_no_large_pages_below_them() -> None:
     sizes = [1_000_000 if page in (3, 30) else 5_000 for page in range(441)]
     watch = unknown()
     for report in crawled(links, sizes.__getitem__):
-        watch.look(report)
+        watch.observe(report)
         if report.fetches == 41:
             break
     assert factor(watch.whole, sum(sizes)) < 1.4
@@ -202,7 +202,7 @@ def test_something_is_left_while_urls_are_to_do() -> None:
     watch = told(50e3)
     *_, report = crawled(star(9), lambda _: PAGE)
     report.to_do = 1
-    assert watch.look(report).likely > 1_000
+    assert watch.observe(report).likely > 1_000
 
 
 def test_a_large_page_under_way_counts_by_what_it_announced() -> None:
@@ -211,7 +211,7 @@ def test_a_large_page_under_way_counts_by_what_it_announced() -> None:
     report.to_do = 1
     report.under_way_bytes = 100_000
     report.announced_bytes, report.announced_fetches = 1_600_000, 1
-    left = unknown().look(report)
+    left = unknown().observe(report)
     assert left.low >= 1_600_000
     assert left.likely == pytest.approx(1_600_000, rel=0.01)
     assert left.high == pytest.approx(1_600_000, rel=0.1)
@@ -231,9 +231,9 @@ def test_earlier_visits_and_the_crawl_are_weighed() -> None:
     for _ in range(5):
         report = next(reports)
     alone = unknown()
-    alone.look(report)
+    alone.observe(report)
     both = SizeWatch(past)
-    both.look(report)
+    both.observe(report)
     assert alone.whole.likely < both.whole.likely <= 4.05e6
     assert both.whole.high - both.whole.low < alone.whole.high - alone.whole.low
 
@@ -265,7 +265,7 @@ def test_whatever_is_reported_the_answer_is_a_range(
         report.growth.settle(depth, brought)
         report.growth.came(depth, mean)
     watch = unknown() if told_bytes is None else told(told_bytes)
-    left = watch.look(report)
+    left = watch.observe(report)
     assert 1.0 <= left.low <= left.likely <= left.high < float("inf")
     assert left.low >= announced
     assert watch.whole.likely >= report.arrived_bytes

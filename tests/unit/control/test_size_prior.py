@@ -17,7 +17,7 @@ sizes = st.lists(st.floats(1.0, 1e12), max_size=20)
 def seen(sizes_: list[float]) -> SizePrior:
     size_prior = SizePrior()
     for number, size in enumerate(sizes_):
-        size_prior.note(f"site-{number}", size)
+        size_prior.record(f"site-{number}", size)
     return size_prior
 
 
@@ -35,7 +35,7 @@ def test_it_is_the_geometric_mean_of_the_guess_and_all_that_were_seen(sizes_: li
 
 def test_what_is_thought_of_a_site_now_replaces_what_was_thought_of_it() -> None:
     size_prior = seen([1e9, 1e3])
-    size_prior.note("site-0", 1e3)
+    size_prior.record("site-0", 1e3)
     assert size_prior.like_these(GUESS).likely == pytest.approx(
         seen([1e3, 1e3]).like_these(GUESS).likely
     )
@@ -49,8 +49,8 @@ def test_many_that_are_alike_leave_a_narrow_range_and_unequal_ones_a_wide_one() 
 def test_there_is_news_at_first_and_when_the_mean_moves() -> None:
     size_prior = SizePrior()
     assert not size_prior.news()
-    size_prior.note("a", 1e5)
+    size_prior.record("a", 1e5)
     assert size_prior.news()
     assert not size_prior.news()
-    size_prior.note("a", 2e5)
+    size_prior.record("a", 2e5)
     assert size_prior.news()

@@ -65,7 +65,7 @@ def snapshots() -> Snapshots:
 
 
 def test_a_running_site_ends_when_what_is_left_has_come_at_its_rate() -> None:
-    shown = snapshots().of(Crawl().look(10.0, "wiki"))
+    shown = snapshots().take(Crawl().look(10.0, "wiki"))
     wiki = next(site for site in shown.sites if site.name == "wiki")
     assert wiki.share == 50_000.0
     assert wiki.eta == pytest.approx(10.0 + 200_000 / 40_000)
@@ -74,17 +74,17 @@ def test_a_running_site_ends_when_what_is_left_has_come_at_its_rate() -> None:
 
 
 def test_no_share_is_no_bound() -> None:
-    shown = snapshots().of(Crawl().look(10.0, "wiki", share=math.inf))
+    shown = snapshots().take(Crawl().look(10.0, "wiki", share=math.inf))
     assert {site.name: site.share for site in shown.sites} == {"wiki": None, "past": None}
 
 
 def test_after_the_first_look_only_sites_that_run_or_ran_are_asked_for() -> None:
     crawl, made = Crawl(), snapshots()
-    made.of(crawl.look(1.0, "wiki"))
+    made.take(crawl.look(1.0, "wiki"))
     crawl.sites["wiki"] = site("wiki", "done", finished=2.0, met=True)
-    shown = made.of(crawl.look(2.0, "wiki"))
-    last = made.of(crawl.look(3.0))
-    made.of(crawl.look(4.0))
+    shown = made.take(crawl.look(2.0, "wiki"))
+    last = made.take(crawl.look(3.0))
+    made.take(crawl.look(4.0))
     assert crawl.asked == [["wiki", "past"], ["wiki"], ["wiki"], []]
     assert [site.name for site in shown.changed or ()] == ["wiki"]
     assert [site.name for site in last.changed or ()] == ["wiki"], "it had a rate when it ended"
@@ -95,8 +95,8 @@ def test_after_the_first_look_only_sites_that_run_or_ran_are_asked_for() -> None
 
 def test_what_the_manager_foresees_counts_more_than_the_rate_of_the_moment() -> None:
     crawl, made = Crawl(), snapshots()
-    made.of(crawl.look(1.0, "wiki"))
-    shown = made.of(crawl.look(2.0, "wiki", wiki=25.0, past=28.0))
+    made.take(crawl.look(1.0, "wiki"))
+    shown = made.take(crawl.look(2.0, "wiki", wiki=25.0, past=28.0))
     assert {site.name: site.eta for site in shown.sites} == {"wiki": 25.0, "past": 28.0}
     assert shown.eta == 28.0
 
@@ -107,10 +107,10 @@ def test_while_a_quota_is_used_up_no_end_is_foreseen() -> None:
     quota = Quota(Bytes(1000.0), Period.MONTH, ZoneInfo("UTC"))
     crawl, made = Crawl(), snapshots()
     look = crawl.look(2.0, "wiki", wiki=25.0, past=28.0)
-    shown = made.of(replace(look, quota=QuotaUse(quota, 1000.0, moment)))
+    shown = made.take(replace(look, quota=QuotaUse(quota, 1000.0, moment)))
     assert [site.eta for site in shown.sites] == [None, None]
     assert shown.paused_until == "12-01 00:00"
-    assert made.of(look).eta == 28.0, "and it goes on"
+    assert made.take(look).eta == 28.0, "and it goes on"
 
 
 @pytest.mark.parametrize(("left", "eta"), [(190e3, None), (250e3, 15.0)])
@@ -119,7 +119,7 @@ def test_by_its_rate_a_site_ends_if_the_quota_lasts(left: float, eta: float | No
     moment = datetime(2026, 11, 15, 12, tzinfo=UTC)
     quota = Quota(Bytes(1e6), Period.MONTH, ZoneInfo("UTC"))
     look = replace(Crawl().look(10.0, "wiki"), quota=QuotaUse(quota, 1e6 - left, moment))
-    shown = snapshots().of(look)
+    shown = snapshots().take(look)
     assert shown.sites[0].eta == (None if eta is None else pytest.approx(eta))
     assert shown.paused_until == ""
 
@@ -127,7 +127,7 @@ def test_by_its_rate_a_site_ends_if_the_quota_lasts(left: float, eta: float | No
 def test_why_a_site_that_ended_missed_its_deadline_is_asked_of_the_words() -> None:
     crawl = Crawl()
     crawl.sites["wiki"] = site("wiki", "stopped", finished=2.0, met=False)
-    shown = snapshots().of(crawl.look(5.0, "wiki"))
+    shown = snapshots().take(crawl.look(5.0, "wiki"))
     assert [site.missed for site in shown.sites] == ["wiki at 5", ""]
 
 
@@ -136,5 +136,5 @@ def test_an_interrupted_site_is_not_in_time() -> None:
     crawl = Crawl()
     crawl.sites["wiki"] = site("wiki", "stopped", finished=2.0, met=None, reason="interrupted")
     crawl.sites["past"] = site("past", "stopped", finished=2.0, met=True, reason="max_pages")
-    shown = Snapshots(lambda *_: "").of(crawl.look(5.0, "wiki", "past"))
+    shown = Snapshots(lambda *_: "").take(crawl.look(5.0, "wiki", "past"))
     assert {site.name: site.late for site in shown.sites} == {"wiki": None, "past": -28.0}

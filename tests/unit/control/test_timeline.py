@@ -18,7 +18,7 @@ def test_the_timeline_is_bounded_and_keeps_every_byte(amounts: list[int]) -> Non
     total = 0
     for second, amount in enumerate(amounts, start=1):
         total += amount
-        samples.take(float(second), [Progress("a", wire_bytes=total)])
+        samples.add(float(second), [Progress("a", wire_bytes=total)])
     assert len(samples.timeline) < 2000
     assert sum(sum(point.bytes.values()) for point in samples.timeline) == total
     assert samples.peak_rate == max(amounts)
@@ -26,33 +26,33 @@ def test_the_timeline_is_bounded_and_keeps_every_byte(amounts: list[int]) -> Non
 
 def test_bytes_on_their_way_count_when_they_come() -> None:
     samples = Samples()
-    assert samples.take(1.0, [Progress("a", under_way_bytes=500)]) == {"a": 500}
-    assert samples.take(2.0, [Progress("a", wire_bytes=900)]) == {"a": 400}
+    assert samples.add(1.0, [Progress("a", under_way_bytes=500)]) == {"a": 500}
+    assert samples.add(2.0, [Progress("a", wire_bytes=900)]) == {"a": 400}
 
 
 def test_a_part_of_a_second_is_no_worst_second() -> None:
     samples = Samples()
-    samples.take(0.2, [Progress("a", wire_bytes=300)])
+    samples.add(0.2, [Progress("a", wire_bytes=300)])
     assert samples.peak_rate == 0
-    samples.take(1.2, [Progress("a", wire_bytes=400)])
+    samples.add(1.2, [Progress("a", wire_bytes=400)])
     assert samples.peak_rate == 100, "the second from 0.2 s on"
-    samples.take(1.3, [Progress("a", wire_bytes=500)])
+    samples.add(1.3, [Progress("a", wire_bytes=500)])
     assert samples.peak_rate == 200 / 1.1
 
 
 def test_what_a_resumed_run_had_moved_is_no_part_of_this_one() -> None:
     samples = Samples()
-    assert samples.take(0.1, [Progress("a")]) == {}, "it has not been taken up yet"
-    assert samples.take(1.1, [Progress("a", wire_bytes=800, earlier_wire_bytes=700)]) == {"a": 100}
+    assert samples.add(0.1, [Progress("a")]) == {}, "it has not been taken up yet"
+    assert samples.add(1.1, [Progress("a", wire_bytes=800, earlier_wire_bytes=700)]) == {"a": 100}
     assert samples.peak_rate == 100
 
 
 def test_a_report_says_what_was_kept() -> None:
-    log = RunLog.of("2026", 0.0, None, 0.0)
+    log = RunLog.start_leg("2026", 0.0, None, 0.0)
     log.budget_is(0.0, 100.0)
     done = Progress("a", TaskState.DONE, started=0.5, ended=4.0, wire_bytes=380, pages=1)
     late = Progress("b", TaskState.DONE, started=0.5, ended=5.5, wire_bytes=120, pages=1)
-    log.look(5.5, [done, late], {"a": 0.0, "b": 0.0})
+    log.observe(5.5, [done, late], {"a": 0.0, "b": 0.0})
     sites = [Site("a", deadline=Seconds(5.0)), Site("b", deadline=Seconds(5.0)), Site("c")]
     report = make_report(sites, 5, None, log)
     assert [site.met for site in report.sites] == [True, False, None]

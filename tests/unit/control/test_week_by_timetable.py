@@ -74,12 +74,14 @@ def crawled_week(
     """A crawl without end, broken off after a week, as `grid.crawl` would hold it."""
     budget = Budget(Timetable.parse(ENTRIES, BERLIN))
     allowance = Allowance(lambda start: budget_capacity(budget, start, 2), time.wall())
-    manager = Manager.of([Site("a")], {"a": Forecast(1e12, Source.GUESS)}, allowance.capacity, 1)
+    manager = Manager.from_sites(
+        [Site("a")], {"a": Forecast(1e12, Source.GUESS)}, allowance.capacity, 1
+    )
 
     def observe(now: float, _: Sequence[Progress], __: Mapping[str, float]) -> None:
         if now >= jump_at:
             time.jump = jump
-        if allowance.look(now, time.wall(), None):
+        if allowance.observe(now, time.wall(), None):
             run.set_budget(allowance.capacity)
         if now >= WEEK:
             run.interrupt("enough")

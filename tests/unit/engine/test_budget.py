@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
+from headgate.engine.budget import BudgetKeeper
 from headgate.model.budget import Budget, Quota
 from headgate.model.errors import DamagedFile
 from headgate.model.timetable import Timetable
@@ -45,13 +45,13 @@ class Kept:
     def __post_init__(self) -> None:
         self.run = RunFolder(self.folder, "run")
         self.run.spool.mkdir(parents=True, exist_ok=True)
-        self.keeping = BudgetKeeping(
+        self.keeping = BudgetKeeper(
             self.budget, self.run, self.catalog, self.clock, self.said.extend
         )
 
     def look(self, seconds: float, came: int = 0) -> bool:
         self.clock.time = seconds
-        return self.keeping.look(seconds, [Progress("a", wire_bytes=came)])
+        return self.keeping.observe(seconds, [Progress("a", wire_bytes=came)])
 
 
 def quota(text: str) -> Budget:

@@ -11,10 +11,10 @@ from typing import overload
 import msgspec
 import pytest
 
-from headgate.control.run_report import ReportMaking, RunLog, make_report
+from headgate.control.run_report import ReportBuilder, RunLog, make_report
 from headgate.crawling.background_tasks import Pieces, at_one_go, in_turns, metered
 from headgate.crawling.progress import Progress, TaskState
-from headgate.engine.session import ReportSaving
+from headgate.engine.session import ReportSaver
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.storage.collection import RunFolder
@@ -54,17 +54,17 @@ class Leg:
 
     folder: Path
     sites: CountedSites
-    log: RunLog = field(default_factory=lambda: RunLog.of("run", 0.0, None, 0.0))
+    log: RunLog = field(default_factory=lambda: RunLog.start_leg("run", 0.0, None, 0.0))
     others_cpu: float = 0.0
-    saving: ReportSaving = field(init=False)
+    saving: ReportSaver = field(init=False)
     run: RunFolder = field(init=False)
 
     def __post_init__(self) -> None:
         self.run = RunFolder(self.folder, "run")
         self.run.spool.mkdir(parents=True)
-        self.saving = ReportSaving(
+        self.saving = ReportSaver(
             RunState(self.run),
-            lambda: ReportMaking(self.sites, 1, None, self.log),
+            lambda: ReportBuilder(self.sites, 1, None, self.log),
             lambda: self.others_cpu + SECONDS_A_SITE * self.sites.asked,
         )
 
@@ -75,7 +75,7 @@ class Leg:
 
     def done(self, *names: str) -> None:
         told = [Progress(name, TaskState.DONE, 0.0, 1.0, pages=2, wire_bytes=7) for name in names]
-        self.log.look(self.log.seconds + 1.0, told, dict.fromkeys(names, 0.0))
+        self.log.observe(self.log.seconds + 1.0, told, dict.fromkeys(names, 0.0))
 
 
 def test_while_a_large_report_is_made_others_have_their_turns(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_while_a_large_report_is_made_others_have_their_turns(tmp_path: Path) ->
     async def look() -> None:
         watching = asyncio.create_task(watch())
         await asyncio.sleep(0)
-        await in_turns(leg.saving.looking(1.0, 1, 7))
+        await in_turns(leg.saving.save_in_pieces(1.0, 1, 7))
         await watching
         await leg.saving.state.end(1.0)
 
@@ -105,7 +105,7 @@ def test_a_report_made_in_turns_is_the_one_made_at_once(tmp_path: Path) -> None:
     leg.done("s3", "s2999")
 
     async def look() -> None:
-        await in_turns(leg.saving.looking(leg.log.seconds, 2, 7))
+        await in_turns(leg.saving.save_in_pieces(leg.log.seconds, 2, 7))
         await leg.saving.state.end(leg.log.seconds)
 
     asyncio.run(look())
@@ -118,7 +118,7 @@ def test_the_report_at_the_end_has_all_that_came(tmp_path: Path) -> None:
     leg = Leg(tmp_path, CountedSites(MANY))
 
     async def look() -> None:
-        await in_turns(leg.saving.looking(0.0, 1, 7))
+        await in_turns(leg.saving.save_in_pieces(0.0, 1, 7))
         leg.done("s0", "s1", "s2")
         await leg.saving.end(leg.log.seconds)
 
@@ -135,7 +135,7 @@ def test_all_reports_together_take_a_hundredth_of_the_time_and_the_first_counts(
     async def looks() -> None:
         leg.saving.begin(0.0)
         for now in range(2, 602, 2):
-            await in_turns(leg.saving.looking(float(now), now, now))
+            await in_turns(leg.saving.save_in_pieces(float(now), now, now))
             made.append(leg.made)
         await leg.saving.state.end(602.0)
 
@@ -148,9 +148,9 @@ def test_what_others_take_between_two_pieces_is_no_cost_of_the_report(tmp_path: 
     leg = Leg(tmp_path, CountedSites(MANY))
 
     async def looks() -> None:
-        for _ in leg.saving.looking(0.0, 1, 7):
+        for _ in leg.saving.save_in_pieces(0.0, 1, 7):
             leg.others_cpu += 1000.0
-        await in_turns(leg.saving.looking(300.0, 2, 14))
+        await in_turns(leg.saving.save_in_pieces(300.0, 2, 14))
         await leg.saving.state.end(300.0)
 
     asyncio.run(looks())
@@ -159,10 +159,10 @@ def test_what_others_take_between_two_pieces_is_no_cost_of_the_report(tmp_path: 
 
 @pytest.mark.parametrize("count", [0, 1, 600])
 def test_sites_are_encoded_in_their_place(count: int) -> None:
-    log = RunLog.of("\0 run", 0.0, None, 0.0)
+    log = RunLog.start_leg("\0 run", 0.0, None, 0.0)
     log.policy_fault = '"sites":\0[] \\u0000'
     sites = [Site(f"s\0{number}") for number in range(count)]
-    making = ReportMaking(sites, 1, None, log)
+    making = ReportBuilder(sites, 1, None, log)
     data = at_one_go(encoded_report(making.some_sites(), making.rest))
     assert data == msgspec.json.encode(make_report(sites, 1, None, log))
     assert len(msgspec.json.decode(data, type=RunReport).sites) == count

@@ -95,11 +95,11 @@ def test_one_that_brings_next_to_nothing_keeps_nobody_waiting() -> None:
         turns = known(Meter(SLOW, clock=AwakeClock.now), "a", "b")
         drips = [await asking(turns, "a") for _ in range(PLACES)]
         late, waiting = await asking(turns, "b")
-        turns.look(now=1.5)
+        turns.observe(now=1.5)
         assert not waiting.done(), "it has hardly begun"
         for one, _ in drips[1:]:
             one.waiting_since = 1.1
-        turns.look(now=60.0)
+        turns.observe(now=60.0)
         await asyncio.wait_for(waiting, 30)
         assert turns.has_turn(late)
         assert turns.has_turn(drips[0][0]), "and is not broken off"

@@ -20,7 +20,7 @@ from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.control.completion_forecast import plan_ahead
 from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast, Remembered, Scouted, forecast, pasts
-from headgate.control.learning import Learning
+from headgate.control.learner import Learner
 from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress, TaskState
 from headgate.model.budget import Budget
@@ -250,24 +250,24 @@ async def crawl_once(
     )
     plan = plan_ahead(sites, budget, forecasts, start)
     order = {planned.name: (planned.start, planned.end) for planned in plan.sites}
-    manager = Manager.of(
+    manager = Manager.from_sites(
         sorted(sites, key=lambda site: order[site.name]),
         forecasts,
         budget_capacity(budget, start, weeks=8),
         budget.crawlers,
     )
-    learning = Learning.of(catalog, budget.calendar, sites)
+    learner = Learner.start(catalog, budget.calendar, sites)
     fleet = _Fleet(world, clock, rng)
 
     def observe(now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-        learning.look(fleet.servers(), reports, granted, now, clock.wall())
+        learner.observe(fleet.servers(), reports, granted, now, clock.wall())
 
     stamp = start.isoformat()
     catalog.begin_run(stamp, clock.wall(), "{}")
     await ControlLoop(manager, fleet, clock, observe, look_seconds=look_seconds).run()
-    learning.finish(fleet.servers(), clock.now(), clock.wall())
+    learner.finish(fleet.servers(), clock.now(), clock.wall())
     catalog.record_visits(
-        _visit(visit, stamp, start.timestamp(), learning) for visit in fleet.visits.values()
+        _visit(visit, stamp, start.timestamp(), learner) for visit in fleet.visits.values()
     )
     catalog.end_run(stamp, clock.wall(), Outcome.FINISHED)
     return SimulatedRun(
@@ -305,7 +305,7 @@ def _forecasts(
     return forecasts
 
 
-def _visit(visit: _Visit, stamp: str, began: float, learning: Learning) -> Visit:
+def _visit(visit: _Visit, stamp: str, began: float, learner: Learner) -> Visit:
     report = visit.progress
     return Visit(
         report.site,
@@ -316,5 +316,5 @@ def _visit(visit: _Visit, stamp: str, began: float, learning: Learning) -> Visit
         pages=report.fetches,
         payload_bytes=report.wire_bytes,
         wire_bytes=report.wire_bytes,
-        alpha=learning.alphas.alpha(report.site),
+        alpha=learner.alphas.alpha(report.site),
     )

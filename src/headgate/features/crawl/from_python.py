@@ -97,19 +97,19 @@ class Participant(Watcher[ControlLoop, Moment]):
         if self._error is not None:
             raise self._error
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         self._loop = asyncio.get_running_loop()
 
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+    def on_plan(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
         del plan
         self._snapshots.planned(forecasts)
 
-    def look(self, look: Moment) -> None:
+    def on_progress(self, look: Moment) -> None:
         if self._on_progress is not None and self._calls.empty():
-            snapshot, tell = self._snapshots.of(look), self._on_progress
+            snapshot, tell = self._snapshots.take(look), self._on_progress
             self._call(lambda: tell(snapshot))
 
-    def attach(self, control_loop: ControlLoop) -> None:
+    def on_start(self, control_loop: ControlLoop) -> None:
         self._control_loop = control_loop
         if self._stopped:
             control_loop.interrupt("interrupted")

@@ -99,9 +99,9 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: CrawlWatcher) -> RunReport
         if job.new_bandwidth:
             drop_budget(run)
         save_ignore_rules(collection.path, job.sites)
-        watcher.opened()
+        watcher.on_open()
         with parts.open_catalog(collection.catalog) as catalog:
-            watcher.told(mend_crawl_memories(collection, run, catalog, job.sites))
+            watcher.on_messages(mend_crawl_memories(collection, run, catalog, job.sites))
             catalog.begin_run(run.stamp, clock.wall(), job.request.decode() or "{}")
             return await _Crawl(
                 job, run, catalog=catalog, parts=parts, watcher=watcher, following=following
@@ -153,9 +153,14 @@ class _Crawl:
             sites, job.budget, self._catalog, Collection(job.out), _moment(parts.clock)
         )
         accounting = Accounting(
-            self._run, self._catalog, job.budget, record.time, self._watcher.told, sites=sites
+            self._run,
+            self._catalog,
+            job.budget,
+            record.time,
+            self._watcher.on_messages,
+            sites=sites,
         )
-        manager = Manager.of(
+        manager = Manager.from_sites(
             _by_deadline(self._with_time_left(record.time.now)),
             forecasts,
             accounting.keeping.capacity,
@@ -166,7 +171,7 @@ class _Crawl:
         async with open_session(
             accounting, manager, self._node_job(), parts, self._observe, processes=job.processes
         ) as session:
-            self._watcher.attach(session.control_loop)
+            self._watcher.on_start(session.control_loop)
             planning = asyncio.create_task(self._plan_beside(session, forecasts))
             await session.control_loop.run()
             if session.control_loop.interrupted or self._following is None:
@@ -211,7 +216,7 @@ class _Crawl:
         while not (manager.sites.looks.over or control_loop.interrupted):
             await asyncio.sleep(LOOK_SECONDS)
         if is_unlimited(self._job.budget) or manager.done or control_loop.interrupted:
-            self._watcher.planned(None, forecasts)
+            self._watcher.on_plan(None, forecasts)
             return
         left, caps, use = manager.sites.left, manager.sites.caps, session.keeping.quota_use()
         start, now = _moment(self._parts.clock), self._record.time.now
@@ -225,11 +230,11 @@ class _Crawl:
                 self._job.sites, self._job.budget, known, start, now, used
             )
         except (HeadgateError, OSError) as fault:  # no reason to lose what is being crawled
-            self._watcher.told([f"There is no plan to compare with: {fault}."])
+            self._watcher.on_messages([f"There is no plan to compare with: {fault}."])
             return
         self._record.promise(plan)
         if not manager.done:
-            self._watcher.planned(plan, known)
+            self._watcher.on_plan(plan, known)
         if not control_loop.interrupted and self._following is None:
             control_loop.follow(plan.order)
 
@@ -253,12 +258,12 @@ class _Crawl:
         measured = record.observe(reports, begun, keeping.rate_at(now), keeping.use)
         run_now = record.log.seconds
         if len(record.log.started) == len(self._job.sites):
-            self._tables.look(record.log.progress.values(), run_now)
+            self._tables.start_if_near(record.log.progress.values(), run_now)
         at_one_go(record.saving())
         if not session.over and (use := keeping.pause_began()) is not None:
-            self._watcher.paused(use, self._too_late_for(use))
+            self._watcher.on_pause(use, self._too_late_for(use))
         ends = control_loop.manager.sites.ends
-        self._watcher.look(
+        self._watcher.on_progress(
             record.moment(
                 reports,
                 measured,
@@ -286,7 +291,7 @@ class _Crawl:
             self._run, self._catalog, finished, self._parts.clock.wall(), session.keeping,
             tables_written=tables_written,
         )  # fmt: skip
-        self._watcher.told(remarks)
+        self._watcher.on_messages(remarks)
         return report
 
 

@@ -67,7 +67,7 @@ async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
             keeper = Keeper(
                 job, collection, catalog=catalog, parts=parts, watcher=watcher, notices=notices
             )
-            watcher.attach(keeper)
+            watcher.on_start(keeper)
             return await keeper.run()
 
 
@@ -252,7 +252,7 @@ class Keeper:
         status = self.state.save(
             self._clock.wall(), self._visits.shown, keeping, self._notices, running=running
         )
-        self._watcher.look(status)
+        self._watcher.on_progress(status)
         return status
 
     def _take_file(self) -> None:
@@ -287,7 +287,7 @@ class Keeper:
 
     def _tell(self, words: Sequence[str]) -> None:
         if words:
-            self._watcher.told(words)
+            self._watcher.on_messages(words)
 
 
 def _forget_old(catalog: Catalog, clock: Clock) -> None:
@@ -335,7 +335,7 @@ class KeepLegs:
             run, self.catalog, budget, self.parts.clock, self.tell, sites=job.sites
         )
         slots = budget.crawlers if job.crew is None else _MOST_OF_CREW
-        manager = Manager.of((), {}, accounting.keeping.capacity, slots)
+        manager = Manager.from_sites((), {}, accounting.keeping.capacity, slots)
         settings = fetcher_settings(job.sites, job.contact)
         kinds = TaskKinds(keep=remember_kept)
         visits = NodeJob(folder, "", settings, many_sites=True, kinds=kinds)

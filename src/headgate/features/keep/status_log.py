@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headgate.control.catalog import Catalog
 from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
+from headgate.engine.budget import BudgetKeeper
 from headgate.features.keep.notices import ChangeNotices
 from headgate.features.keep.recrawl.site_table import collection_freshness
 from headgate.features.keep.status import (
@@ -112,7 +112,7 @@ class KeeperStatus:
         self,
         now: float,
         visits: Mapping[str, tuple[PlannedVisit, Progress | None]],
-        keeping: BudgetKeeping | None,
+        keeping: BudgetKeeper | None,
         notices: ChangeNotices,
         *,
         running: bool,
@@ -216,7 +216,7 @@ def _visiting(planned: PlannedVisit, progress: Progress | None) -> Visiting:
     )
 
 
-def _budget(keeping: BudgetKeeping | None) -> KeepBudget:
+def _budget(keeping: BudgetKeeper | None) -> KeepBudget:
     if keeping is None:
         return KeepBudget()
     capacity, use = keeping.capacity, keeping.use

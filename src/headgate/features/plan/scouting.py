@@ -121,7 +121,7 @@ class _Look:
         if not self.growth.responses:
             return None
         watch = SizeWatch(_unknown())
-        watch.look(
+        watch.observe(
             Progress(
                 self.site.name,
                 fetches=self.fetches,

@@ -118,11 +118,11 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
             )
         if job.new_bandwidth:
             drop_budget(run)
-        watcher.opened()
+        watcher.on_open()
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, parts.clock) as saved:
-                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.told)
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.on_messages)
                 surveyor, ending = await _Survey(job, run, parts, watcher, saved).run(
                     accounting, before
                 )
@@ -158,7 +158,7 @@ class _Survey:
                 line = SurveyLine(fetcher, accounting)
                 run = SurveyRun(surveyor, SurveyTools(fetcher, log, self._parts.clock, earlier))
                 run.hold(line.held)
-                self._watcher.attach(run)
+                self._watcher.on_start(run)
                 try:
                     async with self._yielding(line), self._looked_at(run, line):
                         return surveyor, await run.run()
@@ -190,15 +190,15 @@ class _Survey:
             yield
         finally:
             looking.cancel()
-            self._watcher.look(SurveyMoment(self._saved.time.now, run))
+            self._watcher.on_progress(SurveyMoment(self._saved.time.now, run))
 
     def _look(self, run: SurveyRun, line: SurveyLine) -> None:
         use = line.look()
         run.hold(line.held)
         if use is not None:
-            self._watcher.paused(use, ())
+            self._watcher.on_pause(use, ())
         self._saved.save()
-        self._watcher.look(SurveyMoment(self._saved.time.now, run))
+        self._watcher.on_progress(SurveyMoment(self._saved.time.now, run))
 
 
 def _earlier_log(collection: Collection) -> Path | None:

@@ -208,5 +208,5 @@ def _start(word: str) -> str:
 class _Nobody(Watcher[SurveyUnderWay, SurveyMoment]):
     """Logs pauses, too."""
 
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - it has no deadlines
+    def on_pause(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - it has no deadlines
         _log.warning("%s", quota_is_used_up(use))

@@ -44,7 +44,7 @@ class SurveyTaskRun:
         progress = self.progress
         progress.begin(self._seconds)
         reason = await self._survey.run()
-        self.look()
+        self.report_progress()
         progress.end(self._seconds, reason, done=self._survey.surveyor.ending == reason)
         return progress
 
@@ -54,7 +54,7 @@ class SurveyTaskRun:
     def rate_changed(self) -> None:
         """Nothing to do: each server gets one request at a time, whatever the rate."""
 
-    def look(self) -> Progress:
+    def report_progress(self) -> Progress:
         progress, surveyor = self.progress, self._survey.surveyor
         progress.pages = sum(tree.pages for tree in surveyor.trees)
         progress.fetches, progress.wire_bytes = surveyor.requests, surveyor.wire_bytes

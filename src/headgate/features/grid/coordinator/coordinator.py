@@ -103,9 +103,9 @@ async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) 
         started = datetime.fromtimestamp(clock.wall(), UTC)
         run = open_run(collection, JobKind.MANAGER, job.request, started, resume=False)
         save_ignore_rules(collection.path, job.sites)
-        watcher.opened()
+        watcher.on_open()
         with parts.open_catalog(collection.catalog) as catalog:
-            watcher.told(mend_crawl_memories(collection, run, catalog, job.sites))
+            watcher.on_messages(mend_crawl_memories(collection, run, catalog, job.sites))
             catalog.begin_run(run.stamp, clock.wall(), job.request.decode())
             return await _Managing(job, run, catalog, parts, watcher).run()
 
@@ -125,7 +125,7 @@ class _Managing:
         self._parts, self._watcher = parts, watcher
         self._record = RunRecord(run, parts.clock, job.sites, job.budget, load_report(run))
         self._time = self._record.time
-        self._accounting = Accounting(run, catalog, job.budget, self._time, watcher.told)
+        self._accounting = Accounting(run, catalog, job.budget, self._time, watcher.on_messages)
         self._board = Board(BoardTerms(job.grid.lease))
         self._store = SqlBoard(catalog.database)
         self._desk = RequestDesk(
@@ -187,11 +187,11 @@ class _Managing:
         if making is not None:
             await asyncio.to_thread(self._shared.take_up, making, settled)
         self._record.begin(self._accounting.keeping.rate_at(0.0))
-        self._watcher.attach(self)
+        self._watcher.on_start(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
-            self._watcher.told(await self._shared.look())
+            self._watcher.on_messages(await self._shared.look())
             await self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
         if not self._interrupted:
@@ -203,7 +203,7 @@ class _Managing:
         interrupted = _is_unfinished(self._board, self._shared)
         await self._record.end(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
-        self._watcher.finished(report)
+        self._watcher.on_finish(report)
         if not interrupted:
             await self._linger(door)
         return report
@@ -215,7 +215,7 @@ class _Managing:
             told = not self._desk.not_told_of_the_end()
             if self._job.once and (told or self._time.now > until):
                 return
-            self._watcher.told(self._nodes.look(door))
+            self._watcher.on_messages(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _look(self, door: DoorKeeper) -> None:
@@ -223,8 +223,8 @@ class _Managing:
         fault = self._desk.fault
         if fault is not None:
             raise fault
-        self._watcher.told(self._nodes.look(door))
-        self._watcher.told(self._sites.give_up_dropped())
+        self._watcher.on_messages(self._nodes.look(door))
+        self._watcher.on_messages(self._sites.give_up_dropped())
         reports, record, keeping = self._sites.reports(), self._record, self._accounting.keeping
         now = self._time.leg_now
         self._accounting.observe(now, self._desk.registry.servers, reports)
@@ -232,8 +232,8 @@ class _Managing:
             reports, self._sites.begun, rate=keeping.rate_at(now), quota=keeping.use
         )
         if (use := keeping.pause_began()) is not None:
-            self._watcher.paused(use, [])
-        self._watcher.look(record.moment(reports, measured))
+            self._watcher.on_pause(use, [])
+        self._watcher.on_progress(record.moment(reports, measured))
         await in_turns(record.saving())
 
     def _stored(self, result: Received) -> None:
@@ -265,7 +265,7 @@ class _Managing:
             keeping=self._accounting.keeping,
             complete=unread.read,
         )
-        self._watcher.told(remarks)
+        self._watcher.on_messages(remarks)
         return report
 
 
@@ -277,7 +277,7 @@ async def _make_tasks(
     tasks = making.new()
     while some := list(islice(tasks, _AT_ONCE)):
         await asyncio.to_thread(store.add_tasks, some)
-    watcher.planned(None, making.forecasts)
+    watcher.on_plan(None, making.forecasts)
     return making if making.groups else None
 
 

@@ -133,7 +133,7 @@ class _KeepByNodes:
         self.desk.ending.end_all(_OF_OLD)
         async with self.parts.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
             looking = asyncio.create_task(self._look_on(door))
-            self.watcher.attach(self.keeper)
+            self.watcher.on_start(self.keeper)
             try:
                 status = await self.keeper.run()
                 self._over = True
@@ -152,7 +152,7 @@ class _KeepByNodes:
             with contextlib.suppress(HeadgateError):
                 words = nodes.look(door)
                 if words:
-                    self.watcher.told(words)
+                    self.watcher.on_messages(words)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _linger(self) -> None:
@@ -239,7 +239,7 @@ class _KeepByNodes:
         finally:
             keeper.volumes.leave(volume.stamp)
         if remarks:
-            self.watcher.told(remarks)
+            self.watcher.on_messages(remarks)
 
 
 def _journal(volume: RunFolder, owner: Owner) -> SiteJournal:

@@ -74,11 +74,11 @@ async def survey_by_nodes(
                 f"{job.out}: the unfinished survey was begun without nodes; go on without them"
             )
         run.save(BY_NODES, b"{}")
-        watcher.opened()
+        watcher.on_open()
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, parts.clock) as saved:
-                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.told)
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.on_messages)
                 return await _SurveyByNodes(
                     job, terms, run, catalog, parts,
                     watcher=watcher, saved=saved, accounting=accounting,
@@ -145,7 +145,7 @@ class _SurveyByNodes:
             await self._gather_all(log)
             await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
             await self.desk.open()
-            self.watcher.attach(self)
+            self.watcher.on_start(self)
             async with self.parts.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
                 ending = await self._serve(door, log)
                 if not self._interrupted:
@@ -213,19 +213,19 @@ class _SurveyByNodes:
         remarks = self._nodes.look(door)
         if not self.surveyor.ending:
             remarks += self._sites.give_up_dropped()
-        self.watcher.told(remarks)
+        self.watcher.on_messages(remarks)
         now, servers = self.saved.time.leg_now, self.desk.registry.servers
         self.accounting.observe(now, servers, self._sites.reports())
         use = self.accounting.keeping.pause_began()
         if use is not None:
-            self.watcher.paused(use, ())
+            self.watcher.on_pause(use, ())
         self.saved.save()
-        self.watcher.look(SurveyMoment(self.saved.time.now, self))
+        self.watcher.on_progress(SurveyMoment(self.saved.time.now, self))
 
     async def _linger(self, door: DoorKeeper) -> None:
         until = self.saved.time.now + _LINGER_SECONDS
         while self.desk.not_told_of_the_end() and self.saved.time.now < until:
-            self.watcher.told(self._nodes.look(door))
+            self.watcher.on_messages(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _wrap_up(self, ending: str, log: SurveyFile) -> SurveyReport:

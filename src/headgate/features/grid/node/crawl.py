@@ -20,7 +20,7 @@ from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.ports import Fetcher, MeasuredFleet, Rates
 from headgate.crawling.progress import Progress, TaskState
-from headgate.engine.budget import BudgetKeeping
+from headgate.engine.budget import BudgetKeeper
 from headgate.engine.node import NodeJob, TaskKinds, open_node
 from headgate.engine.parts import Parts
 from headgate.engine.session import Accounting, Session, open_session
@@ -79,7 +79,7 @@ class WorkerLeg:
         self._total, self.interrupted = self.leased_tasks.book.total, ""
         self._shared = self.pages_share
         capacity = partial(self._capacity, accounting.keeping)
-        manager = Manager.of((), {}, capacity(), self.budget.crawlers)
+        manager = Manager.from_sites((), {}, capacity(), self.budget.crawlers)
         kinds = TaskKinds(survey=open_survey_task, keep=remember_kept)
         async with open_session(
             accounting,
@@ -195,7 +195,7 @@ class WorkerLeg:
             work.stage = Stage.CRAWLING
             session.control_loop.arrive(work.task(wall), _forecast(work))
 
-    def _capacity(self, keeping: BudgetKeeping) -> Capacity | None:
+    def _capacity(self, keeping: BudgetKeeper) -> Capacity | None:
         own, total = keeping.capacity, self._total
         if own is not None:
             own = own.scaled(self._shared)

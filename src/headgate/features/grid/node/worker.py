@@ -98,7 +98,7 @@ async def work(
             state_seconds=state_seconds,
             look_seconds=look_seconds,
         )
-        watcher.attach(worker)
+        watcher.on_start(worker)
         return await worker.run()
 
 
@@ -134,7 +134,7 @@ class Worker:
             self.leased_tasks,
             catalog=self.catalog,
             parts=self.parts,
-            tell=self.watcher.told,
+            tell=self.watcher.on_messages,
             ended=self._wakeups.wake,
             look_seconds=self.look_seconds / 2,
         )
@@ -312,7 +312,7 @@ class Worker:
 
     async def _show(self) -> None:
         while True:
-            self.watcher.look(self._status())
+            self.watcher.on_progress(self._status())
             await asyncio.sleep(self.state_seconds)
 
     def _status(self, state: str = "") -> NodeStatus:
@@ -321,7 +321,7 @@ class Worker:
         return self.tally.status(state, self.leased_tasks, self.parts.clock.now())
 
     def _tell(self, words: str) -> None:
-        self.watcher.told([words])
+        self.watcher.on_messages([words])
 
 
 async def _wind_down(loops: Sequence[asyncio.Task[None]]) -> None:

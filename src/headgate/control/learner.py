@@ -16,18 +16,18 @@ from headgate.model.site import Site
 from headgate.model.timetable import Calendar, LocalMoment
 from headgate.scheduling.alpha import Offered
 
-__all__ = ["AlphaWatch", "Learning", "ServerWatch"]
+__all__ = ["AlphaWatch", "Learner", "ServerWatch"]
 
 _SAVE_EVERY_SECONDS = 60.0
 
 
-class Learning(msgspec.Struct):
+class Learner(msgspec.Struct):
     """What a run learns: server speeds, which go into the catalog, and each visit's alpha.
 
     Server speeds are written every minute and at the end, all changes in one transaction: a crash
     costs at most a minute of learning.
 
-    The learning of one run. ``now`` is seconds since its start, ``wall`` since 1970.
+    Of one run: ``now`` is seconds since its start, ``wall`` since 1970.
     """
 
     catalog: Catalog
@@ -36,11 +36,11 @@ class Learning(msgspec.Struct):
     _saved: float = 0.0
 
     @classmethod
-    def of(cls, catalog: Catalog, calendar: Calendar, sites: Sequence[Site]) -> Learning:
+    def start(cls, catalog: Catalog, calendar: Calendar, sites: Sequence[Site]) -> Learner:
         servers = ServerWatch(ServerSpeeds(find=catalog.server), calendar)
-        return cls(catalog, servers, AlphaWatch.of(sites, servers))
+        return cls(catalog, servers, AlphaWatch.from_sites(sites, servers))
 
-    def look(
+    def observe(
         self,
         tallies: Mapping[str, ServerTally],
         reports: Sequence[Progress],
@@ -48,8 +48,8 @@ class Learning(msgspec.Struct):
         now: float,
         wall: float,
     ) -> None:
-        self.alphas.look(reports, granted, now, wall)
-        self.servers.look(tallies, now, wall)
+        self.alphas.observe(reports, granted, now, wall)
+        self.servers.observe(tallies, now, wall)
         if now - self._saved >= _SAVE_EVERY_SECONDS:
             self._saved = now
             self._save()
@@ -117,12 +117,12 @@ class ServerWatch(msgspec.Struct):
     """By host, bytes granted and bytes received since its address was last measured."""
     _looked: float = 0.0
 
-    def note_use(self, host: str, granted: float, came: float) -> None:
+    def record_use(self, host: str, granted: float, came: float) -> None:
         """Bytes granted to a site that starts at a host, and received, since the last look."""
         before = self._use.get(host, (0.0, 0.0))
         self._use[host] = before[0] + granted, before[1] + came
 
-    def look(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
+    def observe(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
         """``now`` is seconds since the start of the run, ``wall`` since 1970."""
         if now - self._looked >= _MEASURE_SECONDS:
             self._measure(tallies, now, wall, least=_LEAST_BUSY_SECONDS)
@@ -212,10 +212,10 @@ class AlphaWatch(msgspec.Struct):
     _looked: float = 0.0
 
     @classmethod
-    def of(cls, sites: Sequence[Site], servers: ServerWatch) -> AlphaWatch:
+    def from_sites(cls, sites: Sequence[Site], servers: ServerWatch) -> AlphaWatch:
         return cls(servers, {site.name: host_of(site.seeds[0]) for site in sites if site.seeds})
 
-    def look(
+    def observe(
         self, reports: Sequence[Progress], granted: Mapping[str, float], now: float, wall: float
     ) -> None:
         """``granted``: rates from now on; ``now`` is seconds since the start of the run, ``wall``
@@ -239,7 +239,7 @@ class AlphaWatch(msgspec.Struct):
             # Rates may have changed in between; it had at least this much all the time.
             least = min(granted[report.site], before.get(report.site, 0.0))
             grant = least * seconds if seconds > 0 else 0.0
-            self.servers.note_use(self.hosts[report.site], grant, came)
+            self.servers.record_use(self.hosts[report.site], grant, came)
             rate = self._rate(report.site, moment, sharing[addresses[report.site] or ""])
             idle = came < _USED_UP * grant
             if rate is None and idle:

@@ -19,7 +19,7 @@ from headgate.scheduling.replan import (
     warm_up,
 )
 
-__all__ = ["RateSetting"]
+__all__ = ["RateSetter"]
 
 _SLOW = 0.05
 """Part of an equal share: a slower server does not occupy a crawler."""
@@ -27,7 +27,7 @@ _MOST_LENT = 200
 """Most sites open beyond the number of crawlers while others are idle: memory is bounded."""
 
 
-class RateSetting(msgspec.Struct):
+class RateSetter(msgspec.Struct):
     """The rate of each running site: by the planner, then adjusted by observations.
 
     The planner's rates go by priority, deadlines and caps (scheduling/replan.py). Sites of which

@@ -9,7 +9,7 @@ import pytest
 
 from headgate.bandwidth.server_speed import Measure, ServerSpeed, ServerSpeeds
 from headgate.bandwidth.server_tally import ServerTally
-from headgate.control.learning import AlphaWatch, ServerWatch
+from headgate.control.learner import AlphaWatch, ServerWatch
 from headgate.crawling.progress import Progress, TaskState
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
@@ -20,13 +20,13 @@ def watched(rate: float) -> AlphaWatch:
     """One site at a server that gives so many bytes per second."""
     servers = ServerWatch(ServerSpeeds(), Calendar(), {"docs.example": "192.0.2.1"})
     servers.speeds.learn("192.0.2.1", Measure(rate, 1.0), LocalMoment(0.0, DayKind.WORKING))
-    return AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+    return AlphaWatch.from_sites([Site("docs", seeds=("https://docs.example/",))], servers)
 
 
 def crawl(watch: AlphaWatch, came: int, granted: float) -> float | None:
     report = Progress("docs", TaskState.CRAWLING)
     for second in range(11):
-        watch.look([report], {"docs": granted}, float(second), float(second))
+        watch.observe([report], {"docs": granted}, float(second), float(second))
         report.wire_bytes += came
     return watch.alpha("docs")
 
@@ -47,10 +47,10 @@ def test_alpha(came: int, granted: float, alpha: float | None) -> None:
 def test_a_rate_that_was_just_raised_was_not_granted_before() -> None:
     """A site that was parked for long would seem to have left half of its grant."""
     servers = ServerWatch(ServerSpeeds(), Calendar(), {"docs.example": "192.0.2.1"})
-    watch = AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+    watch = AlphaWatch.from_sites([Site("docs", seeds=("https://docs.example/",))], servers)
     report, tally = Progress("docs", TaskState.CRAWLING), ServerTally({"docs.example"})
     for second, rate in enumerate((0.0, 0.0, 0.0, 100e3, 100e3, 100e3)):
-        watch.look([report], {"docs": rate}, float(second), float(second))
+        watch.observe([report], {"docs": rate}, float(second), float(second))
         report.wire_bytes += int(0.98 * rate)
         tally.count(0.0, second + 1.0, int(0.98 * rate), 0.1, held=second + 0.9)
     servers.finish({"192.0.2.1": tally}, 6.0, 6.0)
@@ -59,7 +59,7 @@ def test_a_rate_that_was_just_raised_was_not_granted_before() -> None:
 
 def test_what_came_before_the_speed_was_known_counts_in_the_end() -> None:
     servers = ServerWatch(ServerSpeeds(), Calendar())
-    watch = AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+    watch = AlphaWatch.from_sites([Site("docs", seeds=("https://docs.example/",))], servers)
     assert crawl(watch, 1_000, 50_000.0) is None
     servers.hosts["docs.example"] = "192.0.2.1"
     servers.speeds.learn("192.0.2.1", Measure(1e5, 1.0), LocalMoment(0.0, DayKind.WORKING))
@@ -82,7 +82,7 @@ def test_growth_of_the_counters_is_a_measure() -> None:
     watching, tally = watch(), ServerTally({"docs.example"})
     for second in range(0, 30, 2):
         tally.count(second, second + 1.0, 50_000, 0.1, held=0.0)
-        watching.look({"192.0.2.1": tally}, second + 1.0, _START + second + 1.0)
+        watching.observe({"192.0.2.1": tally}, second + 1.0, _START + second + 1.0)
     watching.finish({"192.0.2.1": tally}, 30.0, _START + 30.0)
     speed = watching.speeds.speed("192.0.2.1")
     assert speed.rate(_EIGHT) == pytest.approx(50_000, rel=1e-6)
@@ -101,7 +101,7 @@ def test_what_we_held_back_is_a_lower_bound() -> None:
 def test_a_grant_that_was_not_used_up_is_the_servers_limit() -> None:
     watching, tally = watch(), ServerTally({"docs.example"})
     tally.count(0.0, 1.0, 10_000, 0.1, held=5.0)
-    watching.note_use("docs.example", granted=20_000.0, came=10_000.0)
+    watching.record_use("docs.example", granted=20_000.0, came=10_000.0)
     watching.finish({"192.0.2.1": tally}, 6.0, _START)
     assert watching.speeds.speed("192.0.2.1").bounded
 
@@ -111,7 +111,7 @@ def test_robots_txt_alone_does_not_make_a_server_slow(granted: float) -> None:
     """A site that was parked while its robots.txt came, and broken off: 170 bytes in 20 ms."""
     watching, tally = watch(), ServerTally({"docs.example"})
     tally.count(0.0, 0.02, 170, 0.02, held=0.0)
-    watching.note_use("docs.example", granted=granted, came=170.0)
+    watching.record_use("docs.example", granted=granted, came=170.0)
     watching.finish({"192.0.2.1": tally}, 8.0, _START)
     assert not watching.speeds.speed("192.0.2.1").bounded
 
@@ -122,7 +122,7 @@ def test_a_wall_clock_that_is_put_right_changes_no_speed(jump_hours: int) -> Non
     for second in range(60):
         tally.count(second, second + 0.5, 20_000, 0.1, held=0.0)
         wall = _START + second + (3600.0 * jump_hours if second >= 30 else 0.0)
-        watching.look({"192.0.2.1": tally}, second + 0.5, wall)
+        watching.observe({"192.0.2.1": tally}, second + 0.5, wall)
     rates = watching.speeds.speed("192.0.2.1").hourly(DayKind.WORKING)
     assert rates == pytest.approx([40_000] * 24)
 
@@ -153,7 +153,7 @@ def test_a_week_around_a_change_of_clocks_puts_every_measure_in_its_hour(
         size = 1000 * (1 + (instant + offset).hour) + count
         tally.count(900.0 * count, 900.0 * count + 1.0, size, 0.1, held=0.0)
         # A measure is labelled with the middle of the time it was taken in.
-        watching.look({"192.0.2.1": tally}, 900.0 * (count + 1), instant.timestamp() + 450.0)
+        watching.observe({"192.0.2.1": tally}, 900.0 * (count + 1), instant.timestamp() + 450.0)
         for speed, local in ((expected, instant + offset), (by_utc, instant)):
             kind = DayKind.WORKING if local.weekday() < 5 else DayKind.HOLIDAY
             minute = local.hour * 60 + local.minute
