@@ -68,6 +68,8 @@ class Pattern:
         'Tea,  , 5 EUR'
         """
         data = line.encode("utf-8", "surrogatepass")
+        if self._match(self._anywhere, data, 0, len(data))[0][0] < 0:
+            return line  # most lines
         kept, end = [], 0
         for start, stop in self._matches(data):
             kept.append(data[end:start])

@@ -92,11 +92,13 @@ def crawl_beside(
     seconds: float,
     crawlers: int | None = None,
     preamble: str = "",
+    keys: Callable[[str], str] = lambda _: "",
 ) -> Beside:
     """A crawl of all of them and then the honest one, so many seconds from its first request on.
 
     As many at once as there are, unless told. ``preamble`` is what Python does first in the
-    crawl and in all processes that it starts."""
+    crawl and in all processes that it starts. ``keys`` are more lines for each stranger in the site
+    file, by its URL."""
     with watched() as machine:
         came = Beside(machine)
         uvloop.run(
@@ -107,6 +109,7 @@ def crawl_beside(
                 seconds=seconds,
                 crawlers=crawlers,
                 preamble=preamble,
+                keys=keys,
             )
         )
         came.reckon()
@@ -120,6 +123,7 @@ async def _crawl_beside(
     seconds: float,
     crawlers: int | None,
     preamble: str,
+    keys: Callable[[str], str],
 ) -> None:
     async with AsyncExitStack() as stack:
         scripts = {**strangers, "honest": _honest(came.asked)}
@@ -130,7 +134,8 @@ async def _crawl_beside(
             server = await stack.enter_async_context(serving(script, host=host))
             urls[name] = server.url(host=host)
         file = folder / "sites.toml"
-        file.write_text(_site_file(urls, crawlers or len(urls)), "utf-8")
+        more = {name: keys(url) for name, url in urls.items() if name in strangers}
+        file.write_text(_site_file(urls, crawlers or len(urls), more), "utf-8")
         command = [sys.executable, "-m", "headgate", "crawl", str(file), "--quiet", "--json"]
         out = ["--out", str(folder / "data"), "--contact", "tests@example.org"]
         (folder / "sitecustomize.py").write_text(preamble, "utf-8")
@@ -204,8 +209,10 @@ def paths(answers: Mapping[str, Callable[[Wire], Awaitable[object]]], links: byt
     return script
 
 
-def _site_file(urls: Mapping[str, str], crawlers: int) -> str:
-    sites = [f'[site.{name}]\nseeds = ["{url}"]\n' for name, url in urls.items()]
+def _site_file(urls: Mapping[str, str], crawlers: int, more: Mapping[str, str]) -> str:
+    sites = [
+        f'[site.{name}]\nseeds = ["{url}"]\n{more.get(name, "")}\n' for name, url in urls.items()
+    ]
     return f"[budget]\ncrawlers = {crawlers}\n" + "".join(sites)
 
 
