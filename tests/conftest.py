@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -13,6 +16,10 @@ from tests.machine import Machine, watched
 for proxy in ("http_proxy", "https_proxy", "all_proxy"):  # what they lead to is said on stderr
     for name in (proxy, proxy.upper()):
         os.environ.pop(name, None)
+
+# What is begun by tests is marked by a key of theirs, not by that of whoever runs them.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="headgate-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 # Hundreds of tests start processes, each of which would compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -135,7 +135,7 @@ def test_json_is_the_report_and_quiet_is_quiet(tmp_path: Path) -> None:
         (["http://a.ke/", "--delay", "soon"], "soon"),
         (["http://a.ke/", "--at-once", "0"], "--at-once"),
         (["--resume"], "no unfinished survey"),
-        (["http://a.ke/", "--resume"], "leave FILE and URL out"),
+        (["http://a.ke/", "--resume"], "no unfinished survey to go on with; leave out --resume"),
         (["--resume", "--registrable"], "--registrable"),
         (["diff", "here"], "two surveys"),
         (["diff", "here", "there"], "holds no survey"),

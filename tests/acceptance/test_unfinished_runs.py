@@ -192,3 +192,16 @@ def test_an_unfinished_survey_is_neither_taken_over_nor_in_the_way(tmp_path: Pat
         web.seconds_per_page = 0.0
         assert headgate("crawl", web.seed, "--out", tmp_path, "--quiet").returncode == 0
     assert reckon(tmp_path).pages == 200
+
+
+def test_a_run_may_be_resumed_by_the_words_that_began_it(tmp_path: Path) -> None:
+    with serving(SmallWeb(40, seconds_per_page=0.05, held_after=10)) as web:
+        with crawling(web, tmp_path, "--max-queries", "7", until=10):
+            pass
+        web.held_after = None
+        resume = ("--max-queries", "7", "--resume", "--out", tmp_path, "--quiet")
+        other = headgate("crawl", "http://127.0.0.1:9/", *resume)
+        assert other.returncode == 2
+        assert "was asked for other sites" in other.stderr
+        assert headgate("crawl", web.seed, *resume).returncode == 0
+        assert {f"/{k}.html" for k in range(40)} <= set(web.asked)

@@ -37,6 +37,7 @@ LARGE = {
     "crawling/site_run.py: SiteRun.__init__": "sets up all that the loop holds, in one place",
     "cli/crawl.py: configure": "a list: one entry for each option",
     "cli/plan.py: configure": "a list: one entry for each option",
+    "cli/survey.py: configure": "a list: one entry for each option",
     "scheduling/event_schedule.py: EventSimulator.run": (
         "the hot loop of the search: calls would double its cost"
     ),

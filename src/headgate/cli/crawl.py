@@ -16,15 +16,21 @@ from headgate.cli.arguments import (
     say_that_proxies_are_not_used,
 )
 from headgate.cli.terminal import OpeningWords, ending_at_once, show
-from headgate.cli.trusted_scorers import refuse_untrusted_scorers
-from headgate.cli.unfinished import show_unfinished
+from headgate.cli.unfinished import (
+    dangers,
+    refuse_untrusted_request,
+    refuse_untrusted_scorers,
+    show_unfinished,
+)
+from headgate.engine.begun_here import is_begun_here
+from headgate.engine.runs import JobKind
 from headgate.engine.site_inputs import read_text
 from headgate.features.crawl.request import CrawlRequest, unfinished_request
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.score_order import ADMISSIONS, LOOK_AHEAD, SCORE
 from headgate.model.site import ORDERS
-from headgate.storage.collection import RunFolder
+from headgate.storage.collection import Collection, RunFolder
 
 __all__ = ["configure", "run"]
 
@@ -47,6 +53,7 @@ examples:
   headgate crawl https://a.org/ --max-pages 500 --max-page-size 2MB --fetch text/html
   headgate crawl https://a.org/ --focus "food safety"       the promising pages first
   headgate crawl --resume                                   continue an interrupted crawl
+  headgate crawl sites.toml --resume                        one that was begun elsewhere
   headgate crawl --abandon                                  or give it up; what is stored stays
   headgate crawl sites.toml --policy ReAlloc-MAXT           by a published algorithm
   headgate crawl sites.toml --json | jq .utilisation        for scripts
@@ -115,6 +122,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"with --order {SCORE}: how many of the best are tried ({LOOK_AHEAD})",
     )
     parser.add_argument(
+        "--trust-run", action="store_true",
+        help="with --resume: send what the run names, although somebody else may have begun it",
+    )  # fmt: skip
+    parser.add_argument(
         "--trust-scorers", action="store_true", help="with --resume: load the scorers the run names"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
@@ -134,11 +145,16 @@ def run(args: argparse.Namespace) -> int:
     opening.say(f"Opening {args.out} …")
     try:
         request = _resumed(args) if args.resume else _asked(args)
+        is_mine = not args.resume or args.trust_run or bool(args.what) or _is_begun_here(args.out)
+        if not is_mine:
+            opening.clear()
+            is_mine = _is_agreed_to(request, args.out)
         with ending_at_once():
             job = request.job(
                 args.out,
                 resume=args.resume,
                 new_bandwidth=args.resume and args.bandwidth is not None,
+                private_hosts=is_mine,
             )
         if args.resume and not args.trust_scorers:
             opening.clear()
@@ -203,12 +219,35 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
 
 
 def _resumed(args: argparse.Namespace) -> CrawlRequest:
-    if args.what:
-        raise UserMistake("--resume goes on with what the run was asked; leave FILE and URL out")
+    """What the run was asked; the sites, if they are named again, have to be the same."""
     request = unfinished_request(args.out)
     changes = {key: value for key in _REPLACEABLE if (value := getattr(args, key)) is not None}
     changes["site_options"] = {**request.site_options, **asked_options(args)}
-    return msgspec.structs.replace(request, **changes)
+    request = msgspec.structs.replace(request, **changes)
+    if not args.what:
+        return request
+    named = _asked(args)
+    by_file = bool(request.path)
+    request = msgspec.structs.replace(request, path=named.path)  # its files are beside this one
+    if by_file != bool(named.path) or not request.is_for_sites_of(named):
+        raise UserMistake(
+            f"the unfinished run in {args.out} was asked for other sites, or with other access to"
+            " them; repeat the command that began it, with --resume, or leave FILE and URL out"
+        )
+    return request
+
+
+def _is_begun_here(out: Path) -> bool:
+    run = Collection(out).unfinished_run()
+    return run is not None and is_begun_here(run, JobKind.CRAWL.state)
+
+
+def _is_agreed_to(request: CrawlRequest, out: Path) -> bool:
+    """False: it asks for nothing dangerous, and may go on as a stranger's."""
+    found = list(dangers(request.contents().sites))
+    if found:
+        refuse_untrusted_request(found, out)
+    return bool(found)
 
 
 def _is_file(word: str) -> bool:

@@ -10,10 +10,12 @@ import msgspec
 from headgate.cli.arguments import add_out, say_that_proxies_are_not_used
 from headgate.cli.endpoint_arguments import add_door, door_place
 from headgate.cli.terminal import ending_at_once, show, show_json
-from headgate.cli.unfinished import show_unfinished
+from headgate.cli.unfinished import private_hosts, refuse_untrusted_request, show_unfinished
+from headgate.engine.begun_here import is_begun_here
+from headgate.engine.runs import JobKind
 from headgate.features.survey.request import SurveyRequest, unfinished_request
 from headgate.model.errors import UserMistake
-from headgate.storage.collection import RunFolder
+from headgate.storage.collection import Collection, RunFolder
 
 __all__ = ["configure", "run"]
 
@@ -96,6 +98,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="continue the unfinished survey in DIR"
     )
     parser.add_argument(
+        "--trust-run", action="store_true",
+        help="with --resume: ask private hosts, although somebody else may have begun it",
+    )  # fmt: skip
+    parser.add_argument(
         "--contact", metavar="WHO", help="URL or mail address that servers see: who runs this?"
     )
     add_door(parser)
@@ -107,6 +113,9 @@ def run(args: argparse.Namespace) -> int:
     """Survey; the report goes to stdout, as text or JSON."""
     say_that_proxies_are_not_used()
     request = _resumed(args) if args.resume else _asked(args)
+    is_mine = not args.resume or args.trust_run or bool(args.what) or _is_begun_here(args.out)
+    if not is_mine:
+        is_mine = _is_agreed_to(request, args.out)
     place = door_place(args)
     if place is None and (args.catalog or args.host or args.plain):
         raise UserMistake(
@@ -120,8 +129,9 @@ def run(args: argparse.Namespace) -> int:
         from headgate.features.survey.view.text import survey_text
 
         job = request.job(
-            args.out, resume=args.resume, new_bandwidth=args.resume and args.bandwidth is not None
-        )
+            args.out, resume=args.resume, new_bandwidth=args.resume and args.bandwidth is not None,
+            private_hosts=is_mine,
+        )  # fmt: skip
 
     if place is None:
         report = uvloop.run(survey_watched(job, quiet=args.quiet))
@@ -153,11 +163,31 @@ def _asked(args: argparse.Namespace) -> SurveyRequest:
 
 
 def _resumed(args: argparse.Namespace) -> SurveyRequest:
-    if args.what:
-        raise UserMistake("--resume goes on with what was asked; leave FILE and URL out")
+    """What was asked; the starts, if they are named again, have to be the same."""
     if args.registrable:
         raise UserMistake("--resume goes on with the same servers; leave --registrable out")
-    return unfinished_request(args.out).changed(_options(args))
+    request = unfinished_request(args.out).changed(_options(args))
+    if args.what and set(_asked(args).starts) != set(request.starts):
+        raise UserMistake(
+            f"the unfinished survey in {args.out} was asked for other servers; repeat the command"
+            " that began it, with --resume, or leave FILE and URL out"
+        )
+    return request
+
+
+def _is_begun_here(out: Path) -> bool:
+    run = Collection(out).unfinished_run()
+    return run is not None and is_begun_here(run, JobKind.SURVEY.state)
+
+
+def _is_agreed_to(request: SurveyRequest, out: Path) -> bool:
+    """False: it asks for nothing dangerous, and may go on as a stranger's."""
+    from headgate.reading.urls import host
+
+    found = list(private_hosts(dict.fromkeys(map(host, request.starts))))
+    if found:
+        refuse_untrusted_request(found, out)
+    return bool(found)
 
 
 def _options(args: argparse.Namespace) -> dict[str, object]:

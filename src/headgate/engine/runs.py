@@ -12,6 +12,7 @@ import msgspec
 from headgate.control.catalog import Outcome
 from headgate.control.run_report import deadline_met, left_by_stop
 from headgate.crawling.progress import FetchCounts
+from headgate.engine.begun_here import mark_as_begun_here
 from headgate.engine.wrapping_up import record_visits
 from headgate.frontier.events import left_by
 from headgate.model.errors import UserMistake
@@ -53,6 +54,10 @@ class JobKind(StrEnum):
     def state(self) -> str:
         """The name under which the request is kept."""
         return "request" if self is JobKind.CRAWL else self.value
+
+
+_RESUMED_BY_NAME = (JobKind.CRAWL, JobKind.SURVEY)
+"""Of other kinds the user says again, at each start, what is asked."""
 
 
 def kind_of(run: RunFolder) -> JobKind | None:
@@ -118,6 +123,8 @@ def open_run(
             f" give it up with {giving_up(unfinished)}, or name another folder with --out"
         )
     run = unfinished or collection.new_run(started)
+    if request and kind in _RESUMED_BY_NAME:
+        mark_as_begun_here(run, kind.state, request)
     run.save(kind.state, request)
     return run
 

@@ -174,6 +174,7 @@ def test_a_resumed_run_loads_no_scorer_unasked(made: Strange, tmp_path: Path) ->
         state.write_bytes(msgspec.json.encode(request))
         (here.spool / "report.state").unlink()
         words = [sys.executable, "-m", "headgate", "crawl", "--resume", "--out", str(here.path)]
+        words.append("--trust-run")  # that is asked first
 
         def resumed(*more: str) -> subprocess.CompletedProcess[str]:
             return subprocess.run(

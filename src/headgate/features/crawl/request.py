@@ -83,24 +83,41 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             raise UserMistake("--on-deadline needs a deadline; add one, like --deadline 10m")
         return SiteFile(budget, sites, contents.grid)
 
-    def job(self, out: Path, *, resume: bool = False, new_bandwidth: bool = False) -> CrawlJob:
-        """The job that performs the request."""
+    def job(
+        self,
+        out: Path,
+        *,
+        resume: bool = False,
+        new_bandwidth: bool = False,
+        private_hosts: bool = True,
+    ) -> CrawlJob:
+        """The job that performs the request. ``private_hosts``: hosts of seeds may have private
+        addresses, because the user named them."""
         from headgate.engine.fetcher_settings import fetcher_settings
         from headgate.engine.site_inputs import ready_sites
         from headgate.features.crawl.job import CrawlJob
 
         contents = self.contents()
         sites = ready_sites(contents.sites)
+        fetcher = fetcher_settings(sites, contents.budget.contact)
         return CrawlJob(
             sites,
             contents.budget,
             out=out,
-            fetcher=fetcher_settings(sites, contents.budget.contact),
+            fetcher=fetcher if private_hosts else replace(fetcher, named_for=frozenset()),
             processes=min(contents.budget.processes, len(sites)),  # more would have nothing to do
             resume=resume,
             request=msgspec.json.encode(self),
             new_bandwidth=new_bandwidth,
         )
+
+    def is_for_sites_of(self, other: CrawlRequest) -> bool:
+        """Whether both ask for the same sites, with the same access to them."""
+        one, another = (
+            {site.name: (site.seeds, site.access) for site in request.contents().sites}
+            for request in (self, other)
+        )
+        return one == another
 
     def _with_files(self, site: Site) -> Site:
         """Copies a site only if something changes: there may be a hundred thousand of them."""

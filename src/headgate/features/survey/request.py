@@ -88,14 +88,21 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         """The settings of a grid, for a survey by nodes."""
         return parse_grid(self.budget_text, self.budget_path) if self.budget_path else GridTerms()
 
-    def job(self, out: Path, *, resume: bool = False, new_bandwidth: bool = False) -> SurveyJob:
-        """The job that performs the request."""
-
+    def job(
+        self,
+        out: Path,
+        *,
+        resume: bool = False,
+        new_bandwidth: bool = False,
+        private_hosts: bool = True,
+    ) -> SurveyJob:
+        """The job that performs the request. ``private_hosts``: hosts of starts may have private
+        addresses, because the user named them."""
         from headgate.features.survey.job import SurveyJob
 
         request = msgspec.json.encode(self)
         budget = self.budget()
-        settings = survey_settings(self.starts, budget.contact)
+        settings = survey_settings(self.starts if private_hosts else (), budget.contact)
         return SurveyJob(
             self.starts,
             self.rules(),
