@@ -59,6 +59,7 @@ TIMES = {
     "virtual_crawl": "three minutes; --sites 8 fifteen seconds",
     "virtual_promises": "three minutes; --runs 1 half a minute",
     "whole_crawls": "a quarter of an hour; --seeds 0-300 fifteen seconds",
+    "whole_grids": "two minutes; --seeds 0-50 five seconds",
     "whole_keeps": "three minutes; --seeds 0-50 ten seconds",
 }
 STARTED_BY_BENCHES = {"__main__", "line_user", "line_web", "promised_web", "topical_server"}

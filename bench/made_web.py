@@ -223,6 +223,7 @@ class MadeWeb:
             dice.one_of((("/other/",), (r"\?p=1",), ("part2", "logo"))) if dice.chance(0.2) else (),
             depth=dice.between(0, 4) if dice.chance(0.25) else None,
             requisites=dice.one_of(("none", "none", "same-site", "page", "page")),
+            focus="page text" if dice.chance(0.08) else "",
         )
 
     # What stands in it.

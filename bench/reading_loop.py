@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TypeVar, TypeVarTuple
 
 import msgspec
@@ -37,8 +37,8 @@ class ReadingLoop(VirtualLoop):
         func: Callable[[*_Arguments], _Found],
         *args: *_Arguments,
     ) -> asyncio.Future[_Found]:
-        if executor is None:
-            return super().run_in_executor(None, func, *args)
+        if executor is None or isinstance(executor, ThreadPoolExecutor):
+            return super().run_in_executor(executor, func, *args)
         call = pickle.dumps((func, args), pickle.HIGHEST_PROTOCOL)
 
         def there() -> _Found:

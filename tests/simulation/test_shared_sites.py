@@ -181,6 +181,20 @@ def test_a_small_site_is_one_task(tmp_path: Path) -> None:
     assert sum(world.granted.values()) == 1
 
 
+def test_the_sitemap_of_an_origin_that_one_part_comes_to_late_is_read(tmp_path: Path) -> None:
+    secure = "https://a.test"
+    links = tree("a.test", 220)
+    from_here = "http://a.test/110"  # read while there are several parts
+    links[from_here] = [*links[from_here], f"{secure}/late"]
+    links |= {f"{secure}/late": [], f"{secure}/hidden": []}
+    sitemap = f"<urlset><url><loc>{secure}/hidden</loc></url></urlset>"
+    web = LinkedWeb(links, {}, {}, {f"{secure}/sitemap.xml": sitemap.encode()})
+    site = Site("a", ("http://a.test/0",), nodes_at_once=2, delay=Seconds(0.05))
+    world, _ = shared(tmp_path, web, site, with_two_nodes)
+    assert f"a {secure}/hidden" in stored(world.out)
+    assert stored(world.out) == alone(tmp_path, web, site)
+
+
 def test_what_only_a_sitemap_names_and_where_a_seed_leads_is_found(tmp_path: Path) -> None:
     links = tree("new.test", 200)
     hidden = [f"http://new.test/hidden/{number}" for number in range(100)]

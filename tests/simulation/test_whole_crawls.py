@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import whatwg_url
-from bench import whole_keeps
+from bench import whole_grids, whole_keeps
 from bench.planted_faults import LANDED, OTHERS, Fault
 from bench.whole_crawls import MOST_SEEDS, SEEDS_FOR_LANDED, play, seeds_to_find
 
@@ -27,6 +27,12 @@ def test_what_is_linked_is_asked_for_and_nothing_else(first: int) -> None:
 @pytest.mark.parametrize("first", range(0, 50, 10))
 def test_what_is_kept_is_what_is_linked_and_nothing_is_visited_for_ever(first: int) -> None:
     wrong = "".join(whole_keeps.play(seed) for seed in range(first, first + 10))
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("first", range(0, 50, 10))
+def test_nodes_that_share_sites_ask_for_what_is_linked(first: int) -> None:
+    wrong = "".join(whole_grids.play(seed) for seed in range(first, first + 10))
     assert not wrong, wrong
 
 

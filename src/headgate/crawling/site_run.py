@@ -54,7 +54,7 @@ from headgate.frontier.events import (
 )
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.priority_queue import score_of
-from headgate.frontier.scope import Mine, all_mine, urls_of
+from headgate.frontier.scope import all_mine, urls_of
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
 from headgate.model.run_report import MAX_TIME, merged
@@ -153,7 +153,7 @@ class SiteRun:
             longest_pause=rules.dispatch.pace.longest_pause,
             cache=tools.robots_cache,
             ignored=frozenset(site.robots_ignored),
-            reads_sitemaps=partial(_reads_sitemaps, part, mine),
+            reads_sitemaps=partial(_reads_sitemaps, part),
         )
         self._url_sources = UrlSources(
             task,
@@ -378,11 +378,10 @@ class SiteRun:
         return next_fetch
 
 
-def _reads_sitemaps(part: SitePart | None, mine: Mine, origin: str) -> bool:
-    """A sitemap is for one part to read, in one round."""
-    if part is None:
-        return True
-    return origin not in part.explored and bool(mine([f"{origin}/robots.txt"]))
+def _reads_sitemaps(part: SitePart | None, origin: str) -> bool:
+    """A sitemap is read in one round, by each part that comes to its origin then: the others may
+    never do."""
+    return part is None or origin not in part.explored
 
 
 _LANDING_SECONDS = 1.0

@@ -176,7 +176,7 @@ class Leftover:
 
     def _take_ends(self, result: PartResult) -> None:
         mine = urls_of(result.part)
-        self.explored.update(map(origin_of, mine(list(result.robots))))
+        self.explored.update(map(origin_of, result.robots))
         for entry in result.entries():
             if entry.outcome is not UrlOutcome.FOUND:
                 self._end([entry.url])
