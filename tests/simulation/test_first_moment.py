@@ -19,7 +19,7 @@ from headgate.model.budget import Budget
 from headgate.model.site import Site
 
 class Opened(Watcher):
-    def opened(self):
+    def on_open(self):
         planning = ("order_repair", "deadline_guard")
         weighing = {*(f"headgate.scheduling.{name}" for name in planning), "numpy"}
         print(len(weighing & sys.modules.keys()))
