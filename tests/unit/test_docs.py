@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headgate.cli.export import FORMS
 from headgate.cli.main import COMMANDS, command_parser
 from headgate.scheduling.policies import POLICY_NAMES
 from headgate.site_file.keys import BUDGET_KEYS, GRID_KEYS, SITE_KEYS
@@ -59,6 +60,11 @@ def test_every_option_of_plan_is_in_its_table() -> None:
 @pytest.mark.parametrize("policy", POLICY_NAMES)
 def test_every_policy_is_documented(policy: str) -> None:
     assert f"`{policy}`" in PLAN
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_export_is_documented(form: str) -> None:
+    assert re.search(rf"^\|.*`{form}`", (DOCS / "export.md").read_text(encoding="utf-8"), re.M)
 
 
 @pytest.mark.parametrize("key", [*BUDGET_KEYS, *SITE_KEYS, *GRID_KEYS])

@@ -24,7 +24,7 @@ _ENDINGS = {
     "csv": "csv", "db": "sqlite", "jsonl": "jsonl", "md": "markdown", "parquet": "parquet",
     "sqlite": "sqlite", "txt": "text", "wacz": "wacz",
 }  # fmt: skip
-_FOR_FILES = ("parquet", "sqlite", "wacz")
+_BINARY = ("parquet", "sqlite", "wacz")
 FAILED = 1
 
 _DESCRIPTION = """\
@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export."""
     form = args.form or _by_ending(args.to)
-    if form in _FOR_FILES and args.to == "-" and (form == "sqlite" or sys.stdout.isatty()):
+    if form in _BINARY and args.to == "-" and (form == "sqlite" or sys.stdout.isatty()):
         raise UserMistake(f"{form} is nothing for a terminal; name a file with --to")
     if args.content:
         _check_content(args.content, args.table, form)

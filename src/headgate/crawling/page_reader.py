@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from headgate.model.fetch import Fetched
+from headgate.model.fetch import REDIRECTS, Fetched
 from headgate.model.page import Links
 from headgate.reading.charset import decoded
 from headgate.reading.content_coding import decode_content
@@ -35,7 +35,7 @@ _WITH_RESOURCES = LinkOptions(resources=True)
 _MOST_DECODED_BYTES = 16_000_000
 _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
-_MOVED = frozenset((300, 301, 302, 303, 307, 308))
+_MOVED = REDIRECTS | {300}
 _NO_KIND = frozenset(("*/*", "application/unknown", "unknown/unknown"))
 _SNIFFED_BYTES = 512
 _HTML_START = re.compile(

@@ -69,7 +69,7 @@ class PageWriter:
                 progress.growth.came(row.depth, row.wire_bytes)
             if focus is not None:
                 focus.recall(row.relevance)
-        progress.keep(self._landed.copy())
+        progress.take_over(self._landed.copy())
         progress.earlier_wire_bytes = progress.wire_bytes
 
     @property
@@ -182,7 +182,7 @@ class Commits:
         self._wanted.clear()
         given = self._landed.copy()  # the counters of what is about to be committed
         await self._store_all()
-        self._progress.keep(given)
+        self._progress.take_over(given)
         async with self._committed:
             self._committed.notify_all()
 

@@ -7,17 +7,17 @@ from collections import Counter
 from enum import StrEnum
 
 import msgspec
+from msgspec import structs
 
 from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.encoding import Label, Span, Tally, Text, Volume
-from headgate.model.fetch import LEFT_OUT
+from headgate.model.fetch import LEFT_OUT, REDIRECTS
 from headgate.model.page import Role
 from headgate.model.run_report import FocusReport, LeftOut
 from headgate.model.score_order import QueueTally
 
 __all__ = [
     "HANDED_OVER",
-    "REDIRECTS",
     "SHARED_OUT",
     "FetchCounts",
     "Growth",
@@ -113,7 +113,6 @@ class Growth(msgspec.Struct):
 # The progress of one run.
 
 
-REDIRECTS = frozenset((301, 302, 303, 307, 308))
 HANDED_OVER = "handed over"
 """Reason of a site run whose site is continued in another process, from its journal."""
 SHARED_OUT = "to be shared out"
@@ -152,7 +151,7 @@ class FetchCounts(msgspec.Struct):
             self.unchanged += unchanged
 
     def copy(self) -> FetchCounts:
-        return FetchCounts(self.pages, self.unchanged, self.payload_bytes, self.errors.copy())
+        return structs.replace(self, errors=self.errors.copy())
 
 
 class Progress(msgspec.Struct):
@@ -169,7 +168,8 @@ class Progress(msgspec.Struct):
     payload_bytes: Volume = 0
     """Durable."""
     fetches: Tally = 0
-    """Fetches that ended, whatever their outcome, including robots.txt and sitemaps."""
+    """Fetches that ended for good, whatever their outcome, including robots.txt and sitemaps; tries
+    that were repeated are not among them."""
     wire_bytes: Volume = 0
     """Bytes on the line, as near as can be measured; what the budget counts."""
     earlier_wire_bytes: Volume = 0
@@ -226,8 +226,8 @@ class Progress(msgspec.Struct):
         """Bytes came, of whatever fetch; they are not under way any more."""
         self.wire_bytes += wire_bytes
 
-    def keep(self, landed: FetchCounts) -> None:
-        """Take over counters of what is durable now."""
+    def take_over(self, landed: FetchCounts) -> None:
+        """Counters of what is durable now."""
         self.pages = landed.pages
         self.unchanged = landed.unchanged
         self.payload_bytes = landed.payload_bytes

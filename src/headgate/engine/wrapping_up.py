@@ -21,7 +21,7 @@ from headgate.storage.collection import RunFolder
 if TYPE_CHECKING:
     from headgate.storage.sealing import Complete
 
-__all__ = ["Finished", "record_visits", "visit_of", "wrap_up"]
+__all__ = ["Finished", "record_visits", "reported_visit", "wrap_up"]
 
 _UNFINISHED = ("waiting", "crawling")
 
@@ -43,7 +43,7 @@ class Finished(msgspec.Struct, frozen=True):
 
     def _visit(self, site: SiteReport, wall: float) -> Visit:
         return structs.replace(
-            visit_of(self.report, site, wall),
+            reported_visit(self.report, site, wall),
             wire_bytes=self.progress[site.name].wire_bytes,
             alpha=self.alpha(site.name),
         )
@@ -94,7 +94,7 @@ def record_visits(
     """Record each site that was begun: the ``fresh`` visits, and those of earlier legs that were
     not recorded then."""
     catalog.record_visits(
-        fresh[site.name] if site.name in fresh else visit_of(report, site, wall)
+        fresh[site.name] if site.name in fresh else reported_visit(report, site, wall)
         for site in report.sites
         if site.name in fresh or (site.fetches and not _recorded(catalog, site.name, report.stamp))
     )
@@ -104,7 +104,7 @@ def _recorded(catalog: Catalog, site: str, run: str) -> bool:
     return any(visit.run == run for visit in catalog.history(site, 1))
 
 
-def visit_of(report: RunReport, site: SiteReport, wall: float) -> Visit:
+def reported_visit(report: RunReport, site: SiteReport, wall: float) -> Visit:
     began = site.started or 0.0
     ended = report.seconds if site.finished is None else site.finished
     return Visit(

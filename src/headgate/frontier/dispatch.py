@@ -176,7 +176,7 @@ class Dispatch:
                     drops += 1
                 else:
                     commands.append(command)
-            elif not self.waiting.refill(self._slots, busy=bool(self._flights)):
+            elif not self.waiting.refill(self._slots, in_flight=bool(self._flights)):
                 break
         if self._in_turns and not self._stopping:
             self._slots = 0
@@ -210,7 +210,7 @@ class Dispatch:
             return None
         for _ in range(_DROPS_AT_A_TIME):
             fetch = self._host_queues.first(now)
-            while fetch is None and self.waiting.refill(1, busy=bool(self._flights)):
+            while fetch is None and self.waiting.refill(1, in_flight=bool(self._flights)):
                 fetch = self._host_queues.first(now)
             if fetch is None:
                 return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.frontier.priority_queue import Scores
 from headgate.frontier.seen_urls import Hashes
@@ -229,7 +230,7 @@ class Fetch(msgspec.Struct, frozen=True, gc=False):
     depth: int
     tries: int = 0
     """Earlier fetches of it that failed."""
-    busy: int = 0
+    busy_answers: int = 0
     """Earlier fetches of it that a busy host refused."""
     hops: int = 0
     """Redirects that led here."""
@@ -241,7 +242,11 @@ class Fetch(msgspec.Struct, frozen=True, gc=False):
     @property
     def untouched(self) -> bool:
         """True for a page that is neither a retry nor the target of a redirect."""
-        return not (self.tries or self.busy or self.hops or self.sitemap)
+        return not (self.tries or self.busy_answers or self.hops or self.sitemap)
+
+    def redirected(self, target: str) -> Fetch:
+        """The same for the target of a redirect, whose tries are its own."""
+        return replace(self, url=target, tries=0, busy_answers=0, hops=self.hops + 1)
 
 
 class LearnRobots(msgspec.Struct, frozen=True, gc=False):

@@ -388,14 +388,14 @@ class Frontier:
             return [self._settle(replace(entry, found=found))]
         self._accepted += 1
         levels = self._dispatch.waiting.redirect_levels(fetch)
-        self._dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        self._dispatch.again(fetch.redirected(found[0]))
         return [self._settle(replace(entry, found=found, levels=levels))]
 
     def _redirect_sitemap(self, fetch: Fetch, target: str) -> list[Command]:
         found = self._filter.sitemaps([target]) if fetch.hops < self.rules.hops else []
         if not found:
             return self._end(fetch, UrlOutcome.REDIRECT, _KNOWN_TARGET)
-        self._dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        self._dispatch.again(fetch.redirected(found[0]))
         return []
 
     def _error_status(self, flight: Flight, event: ErrorStatus, now: float) -> list[Command]:
@@ -430,10 +430,10 @@ class Frontier:
         return []
 
     def _retry_busy(self, flight: Flight, reason: str, now: float) -> list[Command]:
-        busy = flight.fetch.busy + 1
+        busy = flight.fetch.busy_answers + 1
         if busy >= self.rules.retries.busy_tries or flight.pace.given_up:
             return self._end(flight.fetch, UrlOutcome.ERROR, reason)
-        self._dispatch.again(replace(flight.fetch, busy=busy), now)
+        self._dispatch.again(replace(flight.fetch, busy_answers=busy), now)
         return []
 
     def _end(self, fetch: Fetch, outcome: UrlOutcome, reason: str) -> list[Command]:

@@ -103,15 +103,15 @@ class WaitingUrls:
         """The target of a redirect has the level of its source."""
         return b"" if self._scored is None else bytes([fetch.level])
 
-    def refill(self, slots: int, *, busy: bool) -> bool:
-        """Move URLs from URLtodo to the bench; False if none may. ``busy``: fetches are in flight,
-        at most ``slots`` of them."""
+    def refill(self, slots: int, *, in_flight: bool) -> bool:
+        """Move URLs from URLtodo to the bench; False if none may. ``in_flight``: fetches are, at
+        most ``slots`` of them."""
         lane, room = self.todo.lane, self._bench_bound - len(self.bench)
         if lane is None or room < self._least_room:
             return False
         scored = self._scored
         depth = self._lanes.depth(lane) if scored is None else scored.lanes.depth(lane)
-        if self._strict_levels and depth > self._level and (busy or self.bench):
+        if self._strict_levels and depth > self._level and (in_flight or self.bench):
             return False
         self._level = depth
         if scored is None:

@@ -2,8 +2,10 @@
 
 Transient failures of a page are retried after 1 and 4 seconds, three tries in all; permanent ones
 are not. If a host is busy (429, 503), its URLs wait until it answers or is given up (`politeness`);
-the bound of eight tries is for a single URL that answers so while its host is not busy. robots.txt
-and what broke off go by the same rules.
+the bound of eight tries is for a single URL that answers so while others of its host are served: a
+busy host is given up sooner, and a resumed run asks for its URLs again. `Frontier` counts, in
+`Fetch.tries` and `Fetch.busy_answers`; a resumed run counts anew. robots.txt has the same three
+tries. A body that broke off is requested once more by itself (`crawling.page_requests`).
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class RetryRules(msgspec.Struct, frozen=True):
 
     tries: int = 3
     busy_tries: int = 8
+    """Answers that the host is busy, with 429 and 503 counted together."""
     first_wait: float = 1.0
     growth: float = 4.0
 

@@ -14,6 +14,7 @@ import msgspec
 __all__ = [
     "LEFT_OUT",
     "NOTHING_ANNOUNCED",
+    "REDIRECTS",
     "Announced",
     "FailureKind",
     "FetchFailure",
@@ -21,6 +22,10 @@ __all__ = [
     "Fetched",
     "TlsFacts",
 ]
+
+
+REDIRECTS = frozenset((301, 302, 303, 307, 308))
+"""Statuses of redirects. 300 is one for a page reader, if it says where to."""
 
 
 class FailureKind(StrEnum):

@@ -15,9 +15,9 @@ import msgspec
 from headgate.model.errors import extra
 from headgate.reading.page_text import page_lines
 
-__all__ = ["FORMS", "check_main_text", "main_text"]
+__all__ = ["TEXT_FORMS", "check_main_text", "main_text"]
 
-FORMS = ("text", "markdown")
+TEXT_FORMS = ("text", "markdown")
 _LANGUAGE_CHARACTERS = 2_000
 _LEAST_CHARACTERS = 60
 """With less text, the language is not detected."""

@@ -15,13 +15,12 @@ from pathlib import Path
 import msgspec
 
 from headgate.crawling.ports import Clock
-from headgate.crawling.progress import REDIRECTS
 from headgate.engine.report_pages import write_report_page
 from headgate.engine.runs import JobKind, kind_of, open_run, refuse_unfinished
 from headgate.fetching.identity import without_secrets
 from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.errors import WorldFault
-from headgate.model.fetch import Fetched
+from headgate.model.fetch import REDIRECTS, Fetched
 from headgate.model.page import Page
 from headgate.model.run_report import RunReport
 from headgate.storage.atomic_write import write_whole

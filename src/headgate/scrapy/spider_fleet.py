@@ -222,7 +222,7 @@ class SpiderSite:
             progress.first_byte_seconds += outcome.first_byte_seconds
         else:
             self._landed.count(Role.PAGE, 0, outcome.kind, 0, unchanged=False)
-        progress.keep(self._landed)
+        progress.take_over(self._landed)
 
     def report_progress(self, fetcher: Fetcher, in_scheduler: float) -> Progress:
         """A copy of the counters as of now; ``in_scheduler``: the part of `scheduled` that is

@@ -298,7 +298,7 @@ def test_a_busy_host_gets_its_url_again_after_the_pause() -> None:
     driver = started()
     assert driver.send(ErrorStatus(HOME, 503, retry_after=30.0)) == [Wait(30.0)]
     driver.now = 30.0
-    assert driver.send(Tick()) == [Fetch(HOME, 0, busy=1)]
+    assert driver.send(Tick()) == [Fetch(HOME, 0, busy_answers=1)]
 
 
 def test_a_single_url_that_stays_busy_ends() -> None:

@@ -16,7 +16,7 @@ from headgate.features.export.page_content import Contents, Told, page_document,
 from headgate.features.export.text_workers import AnchorTexts
 from headgate.features.export.wacz import write_wacz
 from headgate.model.errors import UserMistake
-from headgate.reading.main_text import FORMS
+from headgate.reading.main_text import TEXT_FORMS
 from headgate.report.phrases import plural
 from headgate.storage.atomic_write import write_soon
 from headgate.storage.collection import RunFolder
@@ -37,7 +37,7 @@ __all__ = ["Export", "Exporting"]
 
 CRAWL_TABLES = ("pages", "links")
 SURVEY_TABLES = ("servers", "links", "depths")
-_ENDINGS = {"text": ".txt", "markdown": ".md"}
+_PAGE_FILE_ENDINGS = {"text": ".txt", "markdown": ".md"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Exporting:
     def write(self, target: IO[bytes]) -> None:
         """Write into one file."""
         asked = self.asked
-        if asked.form in FORMS:
+        if asked.form in TEXT_FORMS:
             for row, told in self._texts():
                 target.write(page_document(row, *told).encode("utf-8", "replace"))
         elif asked.form == "wacz":
@@ -108,7 +108,7 @@ class Exporting:
 
     def write_folder(self, folder: Path) -> None:
         """Write a file for each page."""
-        ending, names = _ENDINGS[self.asked.form], set[str]()
+        ending, names = _PAGE_FILE_ENDINGS[self.asked.form], set[str]()
         for row, told in self._texts():
             name = page_file_name(row["url"], ending)
             if name in names:
@@ -174,7 +174,9 @@ class Exporting:
 
     def _with_content(self, rows: Rows) -> Rows:
         form = self.asked.content
-        names = [form, "text_language", "published", "duplicate_of"] if form in FORMS else [form]
+        names = (
+            [form, "text_language", "published", "duplicate_of"] if form in TEXT_FORMS else [form]
+        )
         schema = rows.schema
         for name in names:
             schema = schema.append(pa.field(name, pa.string()))

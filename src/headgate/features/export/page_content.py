@@ -15,13 +15,13 @@ import pyarrow as pa
 import xxhash
 
 from headgate.features.export.text_workers import answers
-from headgate.reading.main_text import FORMS, check_main_text, main_text
+from headgate.reading.main_text import TEXT_FORMS, check_main_text, main_text
 from headgate.storage.page_states import THERE
 from headgate.storage.stored_page import StoredPage, UnreadablePage
 
 __all__ = ["Contents", "Told", "page_document", "page_file_name"]
 
-CONTENTS = (*FORMS, "html")
+CONTENTS = (*TEXT_FORMS, "html")
 _MOST_CHARACTERS = 4_000_000
 """Most characters of a page: libraries take long for more."""
 _ROWS_AT_ONCE = 256
@@ -47,7 +47,7 @@ class Contents:
     """Reads the contents of pages, in order; counts those that could not be read."""
 
     def __init__(self, collection: Path, form: str) -> None:
-        if form in FORMS:
+        if form in TEXT_FORMS:
             check_main_text()
         self._collection = collection
         self._form = form
@@ -80,7 +80,7 @@ class Contents:
         if content.trouble:
             self.unreadable += 1
             self.first_trouble = self.first_trouble or content.trouble
-        if content.content and self._form in FORMS:
+        if content.content and self._form in TEXT_FORMS:
             return content, self._near.first_like(row["url"], content.content)
         return content, ""
 

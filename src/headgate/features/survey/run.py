@@ -47,14 +47,13 @@ from headgate.features.survey.strategy.events import (
 from headgate.features.survey.strategy.surveyor import Decision, Surveyor
 from headgate.frontier.events import Done, Tick, Wait
 from headgate.frontier.retries import retry_after
-from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import REDIRECTS, Fetched, FetchFailure, FetchRequest
 
 __all__ = ["SurveyRun", "SurveyTools"]
 
 SITE = "survey"
 """All servers share one rate."""
 _EXPECTED_BYTES = 20_000
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _NOT_MODIFIED = 304
 _COMMIT_SECONDS = 0.5
 _MOST_WAITING_BYTES = 24_000_000
@@ -179,7 +178,7 @@ class SurveyRun:
             decided = self._decide(PageCame(*come, earlier.links))
             unchanged = unchanged_entry(entry(RequestEnding.UNCHANGED), earlier, decided.harvest)
             return unchanged, decided.commands
-        if outcome.status in _REDIRECTS:
+        if outcome.status in REDIRECTS:
             target = self._tools.reader.redirect_target(outcome)
             decided = self._decide(PageMoved(*come, target))
             hosts = decided.harvest.new_hosts

@@ -41,15 +41,12 @@ _OBEYED = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}]"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a run's Parquet tables, some thousand at a time, and exports of them in other
-    formats.
+    """Rows of a run's Parquet tables, in batches of some thousand with their schema.
 
     Text formats write times as ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as in the
     table. A missing value is null in JSON and empty in CSV (an empty text would be ``""``). Lists
     and maps are JSON in CSV. A title may contain control characters: JSON escapes them, CSV
     replaces them by �.
-
-    Batches of rows with their schema.
     """
 
     schema: pa.Schema
@@ -79,13 +76,8 @@ def _batches(source: Path) -> Iterator[pa.Table]:
 
 
 def write_rows(rows: Rows, form: str, target: IO[bytes]) -> None:
-    """As "csv", "jsonl" or "parquet"."""
-    if form == "csv":
-        _write_csv(rows, target)
-    elif form == "jsonl":
-        _write_jsonl(rows, target)
-    else:
-        _write_parquet(rows, target)
+    """As one of `_WRITERS`."""
+    _WRITERS[form](rows, target)
 
 
 def _write_csv(rows: Rows, target: IO[bytes]) -> None:
@@ -106,6 +98,9 @@ def _write_parquet(rows: Rows, target: IO[bytes]) -> None:
     with pq.ParquetWriter(target, rows.schema, compression="zstd") as writer:
         for some in rows.batches:
             writer.write_table(some)
+
+
+_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}
 
 
 def _harmless(rows: pa.Table) -> pa.Table:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.engine.wrapping_up import record_visits, visit_of
+from headgate.engine.wrapping_up import record_visits, reported_visit
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.catalog.sqlite import SqliteCatalog
 
@@ -22,7 +22,7 @@ REPORT = RunReport(
 
 
 def test_a_visit_is_as_long_as_the_site_was_crawled() -> None:
-    visit = visit_of(REPORT, SITE, 5100.0)
+    visit = reported_visit(REPORT, SITE, 5100.0)
     assert (visit.started, visit.finished, visit.seconds) == (5020.0, 5080.0, 60.0)
     assert (visit.pages, visit.payload_bytes, visit.wire_bytes) == (10, 1000, 1500)
     assert visit.complete
@@ -30,10 +30,10 @@ def test_a_visit_is_as_long_as_the_site_was_crawled() -> None:
 
 def test_a_site_that_was_stopped_or_given_up_is_not_complete() -> None:
     stopped = msgspec.structs.replace(SITE, state="stopped", finished=None)
-    assert not visit_of(REPORT, stopped, 5100.0).complete
-    assert visit_of(REPORT, stopped, 5100.0).seconds == 80.0
+    assert not reported_visit(REPORT, stopped, 5100.0).complete
+    assert reported_visit(REPORT, stopped, 5100.0).seconds == 80.0
     given_up = msgspec.structs.replace(SITE, given_up={"docs.example": "refused"})
-    assert not visit_of(REPORT, given_up, 5100.0).complete
+    assert not reported_visit(REPORT, given_up, 5100.0).complete
 
 
 def test_a_visit_told_of_when_it_ended_stands_and_one_never_begun_is_none() -> None:
@@ -42,8 +42,10 @@ def test_a_visit_told_of_when_it_ended_stands_and_one_never_begun_is_none() -> N
     report = msgspec.structs.replace(REPORT, sites=(SITE, never, fresh))
     with SqliteCatalog(Path(":memory:")) as catalog:
         catalog.begin_run("run", 5000.0, "{}")
-        catalog.record_visits([visit_of(REPORT, msgspec.structs.replace(SITE, pages=99), 5100.0)])
-        record_visits(catalog, report, 5100.0, {"fresh": visit_of(REPORT, fresh, 5100.0)})
+        catalog.record_visits(
+            [reported_visit(REPORT, msgspec.structs.replace(SITE, pages=99), 5100.0)]
+        )
+        record_visits(catalog, report, 5100.0, {"fresh": reported_visit(REPORT, fresh, 5100.0)})
         assert [visit.pages for visit in catalog.history("docs")] == [99]
         assert catalog.history("never") == []
         assert [visit.pages for visit in catalog.history("fresh")] == [3]

@@ -115,7 +115,7 @@ class SitePages:
     importances: FloatArray
     """Factors to the site's own."""
     not_before: FloatArray
-    """Not fetched before this time: gone pages, Retry-After; infinite: never."""
+    """Not fetched before this time: pages that are gone, failed or redirect; infinite: never."""
     told_at: FloatArray
     """When it changed according to a sitemap or feed; ignored unless after ``known_at``."""
     links_unknown: BoolArray
