@@ -13,7 +13,7 @@ from http import HTTPStatus
 from headgate.bandwidth.server_tally import ResponseSize
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
-from headgate.frontier.retries import RetryRules
+from headgate.frontier.retries import RetryRules, is_busy
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier
 from headgate.model.run_report import ENOUGH_NEW, MAX_BYTES
@@ -125,7 +125,10 @@ def not_modified(outcome: Fetched | FetchFailure) -> bool:
 
 
 def _broke_off(outcome: Fetched | FetchFailure) -> bool:
-    return isinstance(outcome, Fetched) and outcome.truncated == "disconnect"
+    """A busy host is left alone first, as the frontier says."""
+    if not isinstance(outcome, Fetched) or is_busy(outcome.status):
+        return False
+    return outcome.truncated == "disconnect"
 
 
 def _conditions(earlier: Earlier | None) -> tuple[tuple[str, str], ...]:

@@ -132,3 +132,12 @@ def test_a_page_that_broke_off_waits_as_long_as_the_rules_of_the_site_say() -> N
     web = Answers({"/": [broken, (200, "a", 200)]})
     crawled(web, Shelf(), replace(RULES, retries=RetryRules(first_wait=1e6)), max_time=0.2)
     assert web.asked.count("http://site.test/") == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_a_busy_host_breaks_off_is_not_asked_for_at_once(status: int) -> None:
+    """The frontier has to hear of it first: it pauses the host, as Retry-After says."""
+    broken: Answer = (status, "a", 400, "disconnect")
+    web = Answers({"/": [broken, (200, "a", 200)]})
+    crawled(web, Shelf(), replace(RULES, retries=RetryRules(busy_tries=1, first_wait=0.0)))
+    assert web.asked.count("http://site.test/") == 1
