@@ -320,7 +320,8 @@ def links_of_pages() -> list[Links]:
 
 def bench_links(folder: Path) -> None:
     pages = [
-        LinkLines.of(make_url(number), 2, links) for number, links in enumerate(links_of_pages())
+        LinkLines.from_links(make_url(number), 2, links)
+        for number, links in enumerate(links_of_pages())
     ]
     links = PAGES * LINKS_PER_PAGE
     names = iter(range(10**6))

@@ -98,7 +98,7 @@ class Listening:
         assert self.run is not None
         self.steps.append(Step.of(entry, page, self.run.report_progress()))
 
-    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
+    def add_note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
 
     def finish(self) -> None: ...
 
@@ -151,7 +151,7 @@ async def crawl(name: str, seed: str) -> Curve:
     store = Listening()
     async with HttpFetcher(SETTINGS, clock=AwakeClock()) as fetcher:
         rules = FrontierRules(TrapRules(this_year=2026))
-        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        frontier = Frontier(Scope.for_site(site), MemorySpill(), rules)
         tools = Tools(
             frontier,
             fetcher,

@@ -111,13 +111,13 @@ def seen_and_todo(count: int) -> Cost:
         seen, todo, meter = UrlSeen(), UrlQueue(spill), Meter()
 
         def step(depth: int, links: list[str]) -> None:
-            todo.put(depth, seen.meet(links))
+            todo.put(depth, seen.add(links))
 
         for number, links in enumerate(pages(count)):
             meter.run(step, number * LINKS * 8 // count, links)
         taken = 0
         while len(todo):
-            taken += len(meter.run(todo.take, 50))
+            taken += len(meter.run(todo.pop, 50))
         assert taken == count
         spill.close()
         return meter.cost(count)
@@ -133,7 +133,7 @@ def seen_and_scored_todo(count: int) -> Cost:
         before: list[str] = []
 
         def step(depth: int, links: list[str], scores: dict[str, float]) -> None:
-            todo.accept(depth, seen.meet(links), scores)
+            todo.accept(depth, seen.add(links), scores)
 
         for number, links in enumerate(pages(count)):
             met = [*links, *before[:LINKS]]
@@ -142,7 +142,7 @@ def seen_and_scored_todo(count: int) -> Cost:
             before = links
         taken = 0
         while len(todo):
-            taken += len(meter.run(todo.take, 50))
+            taken += len(meter.run(todo.pop, 50))
         assert taken == count
         spill.close()
         return meter.cost(count)
@@ -151,7 +151,7 @@ def seen_and_scored_todo(count: int) -> Cost:
 def seen_alone(count: int) -> Cost:
     seen, meter = UrlSeen(), Meter()
     for links in pages(count):
-        meter.run(seen.meet, links)
+        meter.run(seen.add, links)
     return meter.cost(count)
 
 
@@ -159,11 +159,11 @@ def seen_again(count: int) -> Cost:
     """The same for URLs that were met before, in another order: the common case of a crawl."""
     seen, meter = UrlSeen(), Meter()
     for links in pages(count):
-        seen.meet(links)
+        seen.add(links)
     order = np.random.default_rng(1).permutation(count)[:500_000].reshape(-1, LINKS)
     for numbers in order:
         links = [url(number) for number in numbers.tolist()]
-        meter.run(seen.meet, links)
+        meter.run(seen.add, links)
     return meter.cost(order.size)
 
 

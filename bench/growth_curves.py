@@ -67,7 +67,7 @@ class Curve(msgspec.Struct, frozen=True):
         report = Progress(self.name)
         for step in self.steps:
             found = [""] * step.found
-            report.growth.note(JournalEntry(step.outcome, found=found, depth=step.depth))
+            report.growth.record(JournalEntry(step.outcome, found=found, depth=step.depth))
             if step.page_bytes is None:
                 continue
             depth = step.depth - (step.outcome in _LEADING)

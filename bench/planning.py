@@ -100,7 +100,7 @@ def schedule_instance(count: int, slots: int) -> Problem:
     budget = 1.0
     ends = np.cumsum(work) / budget
     mean_share = 2.0 / slots  # so that about half of the crawlers are busy
-    return Problem.of(
+    return Problem.from_arrays(
         work,
         ends * rng.uniform(0.9, 1.1, count) + 2.5 / mean_share,
         budget=budget,

@@ -175,7 +175,7 @@ def a_full_cache_forgets_what_is_being_judged(plant: Plant) -> None:
 
     def forgetful(gate: UrlFilter, some: Sequence[str]) -> None:
         if len(gate._lately) > url_filter._MOST_LATELY:  # noqa: SLF001
-            gate.seen.meet([url + "x" for url in some])
+            gate.seen.add([url + "x" for url in some])
         remember(gate, [*some, *(url + "index.html" for url in some if url.endswith("/"))])
 
     plant(UrlFilter, "_remember", forgetful)
@@ -253,12 +253,12 @@ def a_resumed_crawl_loses_the_last_entry(plant: Plant) -> None:
 
 
 def the_second_reader_forgets_what_not_to_follow(plant: Plant) -> None:
-    def of(read: ReadPage) -> ReadAnswer:
+    def from_page(read: ReadPage) -> ReadAnswer:
         return ReadAnswer(
             read.title, read.language, read.digest, read.links, None if read.links else ()
         )
 
-    plant(ReadAnswer, "of", of)
+    plant(ReadAnswer, "from_page", from_page)
 
 
 def the_second_reader_loses_a_link(plant: Plant) -> None:

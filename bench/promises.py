@@ -118,7 +118,7 @@ class Trial:
 
     def problem(self) -> Problem:
         stops = np.isin(np.arange(len(self.served)), self.stops)
-        return Problem.of(
+        return Problem.from_arrays(
             self.work, self.deadlines, budget=self.capacity, caps=self.caps, stops=stops,
             slots=self.crawlers,
         )  # fmt: skip
@@ -213,7 +213,9 @@ def due(
     raw = rng.uniform(0.25, 1.0, len(served)) * float(capacity.time_of(work.sum()))
 
     def can_be_met(scale: float) -> bool:
-        return deadlines_can_be_met(Problem.of(work, raw * scale, budget=capacity, caps=caps))
+        return deadlines_can_be_met(
+            Problem.from_arrays(work, raw * scale, budget=capacity, caps=caps)
+        )
 
     low, high = 0.0, 1.0
     while not can_be_met(high):
@@ -293,7 +295,7 @@ def server_slows_down(rng: np.random.Generator) -> Trial:
 
 def budget_changes(rng: np.random.Generator) -> Trial:
     changes = [(5.0, 0.5 * BUDGET), (11.0, 1.3 * BUDGET), (17.0, 0.8 * BUDGET)]
-    trial = plain(rng, told=False, capacity=Capacity.of([(0.0, BUDGET), *changes]))
+    trial = plain(rng, told=False, capacity=Capacity.from_pieces([(0.0, BUDGET), *changes]))
     trial.told = told_all(trial.served)
     trial.changes = changes
     return trial
@@ -400,7 +402,9 @@ def timetable(rng: np.random.Generator) -> Trial:
     now = datetime.now().astimezone()
     turn = (now + timedelta(minutes=1)).replace(second=0, microsecond=0)
     seconds = (turn - now).total_seconds() - 1.5  # the bed and the command start meanwhile
-    trial = plain(rng, told=False, capacity=Capacity.of([(0.0, BUDGET), (seconds, BUDGET / 2)]))
+    trial = plain(
+        rng, told=False, capacity=Capacity.from_pieces([(0.0, BUDGET), (seconds, BUDGET / 2)])
+    )
     trial.told = told_all(trial.served)
     utc = turn.astimezone(tz=None).utctimetuple()
     trial.budget_lines = (

@@ -245,7 +245,7 @@ def bench_bytes(pages: list[bytes], rounds: int) -> None:
             decode(page), most=100_000, resources=False, texts=False
         ),
     }
-    usual, named = Noise.of(), Noise.of(["css:.sphinxsidebar, div.body > p.ad"])
+    usual, named = Noise.from_rules(), Noise.from_rules(["css:.sphinxsidebar, div.body > p.ad"])
     others |= {
         "what counts of it, and its digest": lambda _: counted_digest(page, "text/html", usual),
         "the same with two selectors": lambda _: counted_digest(page, "text/html", named),

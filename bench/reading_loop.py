@@ -59,5 +59,5 @@ class PassingReader(SecondReader):
             reader.agent, fetched.url, fetched.status, fetched.headers, reader.ignore
         )
         there = msgspec.msgpack.decode(msgspec.msgpack.encode(question), type=ReadQuestion)
-        answer = ReadAnswer.of(there.read(bytes(body)))
+        answer = ReadAnswer.from_page(there.read(bytes(body)))
         return msgspec.msgpack.decode(msgspec.msgpack.encode(answer), type=ReadAnswer).page()

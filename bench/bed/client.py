@@ -20,7 +20,7 @@ import uvloop
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.model.fetch import Fetched, FetchRequest
 
 __all__ = ["ClientReport", "ClientSettings"]

@@ -251,7 +251,7 @@ import sys, time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headgate.engine.forecasting import forecast_sites
+from headgate.engine.forecasts import forecast_sites
 from headgate.engine.session import mend_crawl_memories
 from headgate.engine.runs import JobKind, open_run
 from headgate.model.budget import Budget

@@ -74,7 +74,7 @@ class _Spidered(SpiderFleet):
         self.spiders.add(asyncio.get_running_loop().create_task(self._crawl(task.site)))
 
     async def _crawl(self, site: Site) -> None:
-        known, seed = self.sites.meet(site), site.seeds[0]
+        known, seed = self.sites.add(site), site.seeds[0]
         names = ("nothing.txt", "sitemap.xml", "0.html", "1.html", "2.html")
         known.inside = len(names)
         for name in names:

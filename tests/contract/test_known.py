@@ -124,4 +124,4 @@ def test_what_pages_show_is_known_as_such(known: Known) -> None:
 def test_its_hashes_are_those_that_a_frontier_knows_urls_by(known: Known) -> None:
     seen = UrlSeen()
     seen.fill(known.hashes())
-    assert seen.meet([make_url(0), make_url(1), make_url(2), ELSEWHERE]) == [ELSEWHERE]
+    assert seen.add([make_url(0), make_url(1), make_url(2), ELSEWHERE]) == [ELSEWHERE]

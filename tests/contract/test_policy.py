@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.scheduling.checker import check_schedule
 from tests.unit.scheduling.instances import problems
 from tests.unit.scheduling.problems import random_problem
-from tests.unit.scheduling.test_policy_following import crawl, state_of
+from tests.unit.scheduling.test_policy_follower import crawl, state_of
 
 from headgate.scheduling.policies import POLICIES, Policy
-from headgate.scheduling.policy_following import Following
+from headgate.scheduling.policy_follower import PolicyFollower
 from headgate.scheduling.problem import Problem, Schedule
 from headgate.scheduling.replan import CrawlState
 
@@ -45,13 +45,13 @@ def test_the_same_seed_gives_the_same_schedule(policy: Policy) -> None:
 
 @EVERY
 def test_where_there_is_nothing_to_do_it_does_nothing(policy: Policy) -> None:
-    assert planned(policy, Problem.of([], budget=1.0)).makespan == 0
+    assert planned(policy, Problem.from_arrays([], budget=1.0)).makespan == 0
 
 
 @EVERY
 def test_only_one_that_starts_all_sites_at_once_needs_a_crawler_for_each(policy: Policy) -> None:
     work = [300.0, 400.0, 500.0]
-    few, enough = (Problem.of(work, budget=100.0, slots=slots) for slots in (2, 3))
+    few, enough = (Problem.from_arrays(work, budget=100.0, slots=slots) for slots in (2, 3))
     assert policy.fits(few) is not policy.all_at_once
     if policy.all_at_once:
         assert planned(policy, enough).site_starts.tolist() == [0.0, 0.0, 0.0]
@@ -74,5 +74,5 @@ def test_followed_it_keeps_to_budget_and_crawlers_until_all_sites_have_ended(
         assert sum(rates.values()) <= state.capacity.rate_at(state.now) * (1 + 1e-6)
         assert len(rates) <= state.slots
 
-    following = Following(policy, np.random.default_rng(7), problem.objective)
+    following = PolicyFollower(policy, np.random.default_rng(7), problem.objective)
     assert crawl(following, state_of(problem), truth, checked).keys() == truth.keys()

@@ -66,7 +66,7 @@ def test_links_of_a_page_get_scores_from_0_to_1(playing: Playing) -> None:
 def test_urls_that_no_page_says_anything_about_may_have_none(playing: Playing) -> None:
     async def play(scorer: Scorer) -> None:
         await scorer.scores(PAGE, 0.5)
-        scores = scorer.of_urls(["http://a/new", "http://a/good"])
+        scores = scorer.score_urls(["http://a/new", "http://a/good"])
         assert scores.keys() <= {"http://a/new", "http://a/good"}
         assert all(0.0 <= score <= 1.0 for score in scores.values())
 

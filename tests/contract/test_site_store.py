@@ -90,7 +90,7 @@ def test_what_was_committed_is_found_again_in_its_order_and_nothing_else(reopen:
     store.put(make_page(0), entry(0))
     store.commit()
     store.put(Page(make_failure(1), 2), entry(1))
-    store.note(make_url(5), NOON, [("robots", "Disallow: /page/5")])
+    store.add_note(make_url(5), NOON, [("robots", "Disallow: /page/5")])
     store.commit()
     store.put(make_page(2), entry(2))
     again = reopen()

@@ -34,13 +34,13 @@ def test_a_lane_gives_chunks_back_in_their_order(spill: Spill) -> None:
     chunks = [[f"http://site.example/{k}/{n}" for n in range(50)] for k in range(20)]
     for chunk in chunks:
         spill.append(3, chunk)
-    assert [spill.take(3) for _ in chunks] == chunks
+    assert [spill.pop(3) for _ in chunks] == chunks
 
 
 def test_lanes_do_not_mix(spill: Spill) -> None:
     for k in range(10):
         spill.append(k % 3, [f"u{k}"])
-    assert [spill.take(lane) for lane in (2, 0, 1, 0, 2)] == [
+    assert [spill.pop(lane) for lane in (2, 0, 1, 0, 2)] == [
         ["u2"],
         ["u0"],
         ["u1"],
@@ -52,20 +52,20 @@ def test_lanes_do_not_mix(spill: Spill) -> None:
 def test_a_chunk_may_be_any_sequence_of_any_text(spill: Spill) -> None:
     urls = ("", "http://x/ä%20?q=\n", "漢字" * 1000)
     spill.append(0, urls)
-    assert spill.take(0) == list(urls)
+    assert spill.pop(0) == list(urls)
 
 
 def test_a_chunk_changed_after_it_was_given_stays_as_it_was(spill: Spill) -> None:
     urls = ["a", "b"]
     spill.append(0, urls)
     urls.append("c")
-    assert spill.take(0) == ["a", "b"]
+    assert spill.pop(0) == ["a", "b"]
 
 
 def test_a_lane_can_be_filled_again_after_it_was_empty(spill: Spill) -> None:
     for k in range(5):
         spill.append(1, [str(k)])
-        assert spill.take(1) == [str(k)]
+        assert spill.pop(1) == [str(k)]
 
 
 def test_any_sequence_of_calls(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_any_sequence_of_calls(tmp_path: Path) -> None:
         @rule(lane=st.integers(0, 3))
         def take(self, lane: int) -> None:
             if self.fake.get(lane):
-                assert self.disk.take(lane) == self.fake[lane].popleft()
+                assert self.disk.pop(lane) == self.fake[lane].popleft()
 
         @invariant()
         def sound(self) -> None:
@@ -107,7 +107,7 @@ def test_space_is_given_back_while_the_spill_is_in_use(tmp_path: Path) -> None:
     for k in range(500):
         spill.append(0, [os.urandom(500).hex()])
         if k >= 20:
-            spill.take(0)
+            spill.pop(0)
     assert count_open_files() - open_files <= 4
     spill.close()
     assert count_open_files() == open_files

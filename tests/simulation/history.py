@@ -173,7 +173,7 @@ class History:
         web.stop_at = stop_at if kill_at is None else kill_at
 
         async def crawl(spool: SiteSpool, known: KnownPages, spill: DiskSpill) -> str:
-            frontier = Frontier(Scope.of(site), spill, RULES, known.asked)
+            frontier = Frontier(Scope.for_site(site), spill, RULES, known.asked)
             tools = Tools(
                 frontier, web, store=spool, known=known, reader=PageReader(), clock=SystemClock()
             )

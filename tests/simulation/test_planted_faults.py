@@ -16,8 +16,8 @@ from headgate.control.allowance import Arrivals, LineUse
 from headgate.crawling.page_requests import SiteRequests
 from headgate.crawling.progress import Progress
 from headgate.engine.process_messages import Start
-from headgate.engine.workers import Running, WorkerProcess
-from headgate.fetching.metering import Meter
+from headgate.engine.workers import RunningTask, WorkerProcess
+from headgate.fetching.meter import Meter
 from headgate.frontier.frontier import Frontier
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.storage.append_file import AppendFile
@@ -86,14 +86,14 @@ def what_came_after_a_restart_is_not_counted(planting: pytest.MonkeyPatch) -> No
 
 
 def what_came_before_a_move_is_not_counted(planting: pytest.MonkeyPatch) -> None:
-    def told(running: Running, report: Progress) -> None:
+    def update(running: RunningTask, report: Progress) -> None:
         running.progress = report
 
-    planting.setattr(Running, "told", told)
+    planting.setattr(RunningTask, "update", update)
 
 
 def a_restarted_task_begins_anew(planting: pytest.MonkeyPatch) -> None:
-    planting.setattr(Running, "order", lambda running, now: Start(running.task, now))
+    planting.setattr(RunningTask, "order", lambda running, now: Start(running.task, now))
 
 
 def what_servers_did_dies_with_the_worker(planting: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def drawn(rng: np.random.Generator) -> tuple[list[Server], list[float]]:
     low, high = 1.0, 1_000.0
     for _ in range(30):
         middle = (low + high) / 2
-        problem = Problem.of(
+        problem = Problem.from_arrays(
             [server.bytes for server in servers],
             list(middle * shape),
             budget=BUDGET,

@@ -1,6 +1,6 @@
 """The arithmetic of rate limiting: how many bytes may arrive, for which site, and when.
 
-Pure: time is an argument, and results are times or amounts; `fetching.metering` does the waiting.
+Pure: time is an argument, and results are times or amounts; `fetching.meter` does the waiting.
 Amounts are bytes on the wire, frame headers included, and rates bytes of that kind per second.
 
 `rate_limiter`: the tree total > site, of token buckets that may go into debt, with turns by

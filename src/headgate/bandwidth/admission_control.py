@@ -210,7 +210,7 @@ class Admission:
                 return None
         return None
 
-    def _has_a_claim(self, waiting: Waiting, now: float) -> bool:
+    def _has_a_claim(self, waiting: WaitingDownload, now: float) -> bool:
         long_ago = waiting.since is not None and now - waiting.since > self._rules.patience
         return long_ago or waiting.passed_over > self._rules.most_passes
 
@@ -398,7 +398,7 @@ class Download:
     score: float
 
 
-class Waiting:
+class WaitingDownload:
     """A download in line, and how often it was passed over because it did not fit."""
 
     __slots__ = ("_rank", "download", "passed_over", "since")
@@ -410,7 +410,7 @@ class Waiting:
         """When it was first passed over."""
         self._rank = (download.score, -number)
 
-    def __lt__(self, other: Waiting) -> bool:
+    def __lt__(self, other: WaitingDownload) -> bool:
         """Worse, or equal and later: lists have the best at their end, where removal is cheap."""
         return self._rank < other._rank
 
@@ -430,10 +430,10 @@ class ScoreQueue:
 
     def __init__(self, per_server: int) -> None:
         self._per_server = per_server
-        self._by_key: dict[str, Waiting] = {}
+        self._by_key: dict[str, WaitingDownload] = {}
         """All that wait, in line or aside."""
-        self._line: list[Waiting] = []
-        self._aside: dict[str, list[Waiting]] = defaultdict(list)
+        self._line: list[WaitingDownload] = []
+        self._aside: dict[str, list[WaitingDownload]] = defaultdict(list)
         self._running: Counter[str] = Counter()
         self._count = 0
 
@@ -442,11 +442,11 @@ class ScoreQueue:
         return len(self._by_key)
 
     def add(self, download: Download) -> None:
-        waiting = self._by_key[download.key] = Waiting(download, self._count)
+        waiting = self._by_key[download.key] = WaitingDownload(download, self._count)
         insort(self._line, waiting)
         self._count += 1
 
-    def remove(self, key: str) -> Waiting:
+    def remove(self, key: str) -> WaitingDownload:
         """Remove it."""
         waiting = self._by_key.pop(key)
         server = waiting.download.server
@@ -468,10 +468,10 @@ class ScoreQueue:
         waiting = self._by_key[download.key]
         waiting.passed_over, waiting.since = before.passed_over, before.since
 
-    def best(self, count: int) -> list[Waiting]:
+    def best(self, count: int) -> list[WaitingDownload]:
         """The best ``count`` downloads whose servers are not busy, best first."""
-        found: list[Waiting] = []
-        busy: list[Waiting] = []
+        found: list[WaitingDownload] = []
+        busy: list[WaitingDownload] = []
         while self._line and len(found) < count:
             waiting = self._line.pop()
             (busy if self._busy(waiting.download.server) else found).append(waiting)
@@ -515,7 +515,7 @@ class ScoreQueue:
         return self._running[server] >= self._per_server
 
 
-def _taken_out(waiting: list[Waiting], one: Waiting) -> bool:
+def _taken_out(waiting: list[WaitingDownload], one: WaitingDownload) -> bool:
     """Whether it was there."""
     place = bisect_left(waiting, one)
     if place == len(waiting) or waiting[place] is not one:

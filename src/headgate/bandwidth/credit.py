@@ -19,7 +19,7 @@ were paid in full, those of many such responses would all be filled later at onc
 they would come on top of the rest. A quarter is paid in advance, and the rest is owed when it
 arrives.
 
-The connection asks `due`, waits for the governor, calls `pay`, then acts. At the end `balance` says
+The connection asks `due`, waits for the limiter, calls `pay`, then acts. At the end `balance` says
 what to return (positive) or to owe (negative).
 """
 

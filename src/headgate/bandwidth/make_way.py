@@ -34,7 +34,7 @@ import msgspec
 
 from headgate.bandwidth.queueing_delay import LineDelay, StandingQueue, StillWatch
 
-__all__ = ["MakingWay", "Yielding"]
+__all__ = ["DelayController", "MakingWay"]
 
 TARGET_SECONDS = 0.004
 """Tolerated queueing delay. RFC 6817 allows 100 ms; we want the latency of an idle line."""
@@ -85,7 +85,7 @@ class Phase(Enum):
     STEP_BACK = auto()
 
 
-class Yielding:
+class DelayController:
     """Answers go to ``delay``; `step` is called about twenty times a second.
 
     Invariant: floor <= rate <= ceiling, whatever was heard.
@@ -340,8 +340,8 @@ _HELD_BACK = 0.9
 class MakingWay:
     """Making way: a crawl's total rate while others use the line, and the rate that the plan uses.
 
-        the line's delay ──► Yielding ──rate, 20 times a second──► the fleet's total
-                                      └──rate, smoothed──────────► the manager's plan
+        the line's delay ──► DelayController ──rate, 20 times a second──► the fleet's total
+                                        └──rate, smoothed──────────► the manager's plan
 
     The plan follows at once when the line has more, and over some seconds when it has less;
     meanwhile the total holds. Pure: the caller measures delay and bytes, and acts.
@@ -352,7 +352,7 @@ class MakingWay:
     def __init__(self, now: float, floor: float | None = None) -> None:
         self.given_bytes = self.given_seconds = 0.0
         """What was left to others so far: bytes, and the time in which we yielded."""
-        self._yielding = Yielding(math.inf, floor)
+        self._controller = DelayController(math.inf, floor)
         self._stepped = now
         self._carried: deque[tuple[float, float]] = deque(((now, 0.0),))
         self._planned = 0.0
@@ -360,30 +360,30 @@ class MakingWay:
 
     @property
     def making_way(self) -> bool:
-        return self._yielding.making_way
+        return self._controller.making_way
 
     @property
     def rate(self) -> float:
         """The total rate now."""
-        return self._yielding.rate
+        return self._controller.rate
 
     def heard(self, address: str, trip_seconds: float, at: float) -> None:
         """A probe came back."""
-        self._yielding.delay.add(address, trip_seconds, at)
+        self._controller.delay.add(address, trip_seconds, at)
 
     def set_ceiling(self, rate: float) -> None:
         """The budget, which holds however free the line is."""
-        self._yielding.set_ceiling(rate)
+        self._controller.set_ceiling(rate)
 
     def step(self, now: float, carried: int) -> tuple[float, bool] | None:
         """Compute the rate, from the bytes ``carried`` for us so far. Returns news for the plan:
         what the line has for us, and whether we are held below it at the moment; None: no change
         worth planning for."""
         seconds, self._stepped = now - self._stepped, now
-        rate = self._yielding.step(now, self._own_rate(now, carried))
-        if self._yielding.making_way:
+        rate = self._controller.step(now, self._own_rate(now, carried))
+        if self._controller.making_way:
             self.given_seconds += seconds
-            self.given_bytes += self._yielding.given_up * seconds
+            self.given_bytes += self._controller.given_up * seconds
         return self._news(rate, seconds)
 
     def _own_rate(self, now: float, carried: int) -> float:

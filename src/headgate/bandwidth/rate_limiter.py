@@ -1,4 +1,4 @@
-"""The governor: one tree of buckets, total > site, and turns among the sites that wait.
+"""The rate limiter: one tree of token buckets, total > site, and turns among sites that wait.
 
 Each site has a rate, its part when all want theirs; it may take a little more of what others leave.
 What no site takes within its rate, any site with a bound may have beyond that, as soon as the line
@@ -20,7 +20,7 @@ Whoever calls `grant` wakes up late, on a virtual machine often by tens of milli
 counts from the moment at which it was due, and the line catches up, but by one frame at the most:
 after a longer stall a slow line would carry a lump.
 
-Used by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a rate
+Used by `fetching.meter`, which also sleeps until `wake_time`. A site that was never given a rate
 has none of its own. If nothing is limited, claims are not needed: see `free`.
 """
 
@@ -191,8 +191,8 @@ class RateLimiter:
                 assert site.bound is not None
                 ready = max(site.bound.ready_time(), self._idle_time())
                 due = self._due_time(claim, ready, now)
-                self._total.take(claim.amount, due)
-                site.bound.take(claim.amount, due)
+                self._total.consume(claim.amount, due)
+                site.bound.consume(claim.amount, due)
                 self._leftovers.serve(name, self._seconds(name, claim.amount))
                 self._turns.leave(name)
             else:
@@ -224,10 +224,10 @@ class RateLimiter:
         return max(due, now - _FRAME / max(self._total.rate, 1.0)) if due < now else now
 
     def _take(self, site: _Site, amount: float, now: float) -> None:
-        self._total.take(amount, now)
-        site.bucket.take(amount, now)
+        self._total.consume(amount, now)
+        site.bucket.consume(amount, now)
         if site.bound is not None:
-            site.bound.take(amount, now)
+            site.bound.consume(amount, now)
 
     def _set_bound(self, name: str, site: _Site, bound: float | None, now: float) -> None:
         if bound is None:
@@ -304,7 +304,7 @@ class TokenBucket:
         """Tokens available; negative: debt.
 
         >>> bucket = TokenBucket(rate=100.0, burst=10.0, now=0.0)
-        >>> bucket.take(60.0, now=0.0)
+        >>> bucket.consume(60.0, now=0.0)
         >>> bucket.tokens(0.1), bucket.ready_time(), bucket.tokens(9.0)
         (-50.0, 0.6, 10.0)
         """
@@ -329,7 +329,7 @@ class TokenBucket:
             return self._at
         return self._at + (amount - self._tokens) / self.rate if self.rate > 0 else math.inf
 
-    def take(self, amount: float, now: float) -> None:
+    def consume(self, amount: float, now: float) -> None:
         """Take, into debt if necessary."""
         self._tokens = self.tokens(now) - amount
         self._at = max(self._at, now)

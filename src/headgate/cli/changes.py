@@ -120,8 +120,8 @@ def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
     if args.exact:
         return Noises(EXACT)
     rules = load_ignore_rules(run.collection)
-    by_site = {site: Noise.of([*own, *args.ignore]) for site, own in rules.items()}
-    return Noises(Noise.of(args.ignore), by_site)
+    by_site = {site: Noise.from_rules([*own, *args.ignore]) for site, own in rules.items()}
+    return Noises(Noise.from_rules(args.ignore), by_site)
 
 
 def _runs(args: argparse.Namespace, since: float) -> tuple[list[RunFolder], list[RunFolder]]:

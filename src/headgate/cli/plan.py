@@ -261,7 +261,7 @@ def _forecasts(
 
     from headgate.control.forecast import Source
     from headgate.engine.fetcher_settings import fetcher_settings
-    from headgate.engine.forecasting import forecast_sites
+    from headgate.engine.forecasts import forecast_sites
     from headgate.engine.real_parts import real_parts
     from headgate.engine.site_inputs import ready_sites
     from headgate.features.plan.scouting import scouted_sites

@@ -19,7 +19,7 @@ from headgate.control.site_estimate import SiteWatch
 from headgate.control.size_estimate import SizePrior
 from headgate.crawling.progress import Progress
 from headgate.model.units import SizeRange
-from headgate.scheduling.replan import CrawlState, SiteArrived, SiteEnded, Started, take_in
+from headgate.scheduling.replan import CrawlState, SiteArrived, SiteEnded, Started, apply_event
 
 __all__ = ["ActiveSites", "PolicyPort"]
 
@@ -126,7 +126,7 @@ parked site it may use what no other site wants."""
 
 class PolicyPort(Protocol):
     """What sets the rates instead of Headgate's own policy: one of the user's choice
-    (`headgate.scheduling.policy_following`), or one queue over all sites
+    (`headgate.scheduling.policy_follower`), or one queue over all sites
     (`headgate.engine.chosen_policy`)."""
 
     @property
@@ -255,7 +255,7 @@ class ActiveSites(msgspec.Struct):
             if self.looks.observe(report, now, watched.look_bytes(report)):
                 watched.speed.conclude()
                 self._join(report.site, now)
-        take_in(self.state, Started(now))
+        apply_event(self.state, Started(now))
         if self.size_prior.news():
             for name, watched in self.watched.items():
                 if watched.suppose(self.size_prior) and name in self.state.sites:
@@ -302,7 +302,7 @@ class ActiveSites(msgspec.Struct):
         """Add a site to the plan."""
         self.looks.end(name)
         state = self.watched[name].state(self._equal_share)
-        take_in(self.state, SiteArrived(now, name, state))
+        apply_event(self.state, SiteArrived(now, name, state))
 
     @property
     def _equal_share(self) -> float:

@@ -106,7 +106,9 @@ class Allowance:
             self._later = _LaterPeriods.compute(base, now + reset, use)
         rest = [(0.0, 0.0)] if use.spent else base.from_time(now).before(reset)
         cut = within_quota(_slow_at_the_end(rest, use), use, 0.0)
-        this_period = Capacity.of([*(piece for piece in cut if piece[0] < reset), (reset, 1.0)])
+        this_period = Capacity.from_pieces(
+            [*(piece for piece in cut if piece[0] < reset), (reset, 1.0)]
+        )
         return this_period.until(reset, self._later.capacity).delayed(now)
 
 
@@ -133,7 +135,7 @@ class _LaterPeriods(msgspec.Struct, frozen=True):
     def compute(cls, base: Capacity, begin: float, use: QuotaUse) -> _LaterPeriods:
         then = QuotaUse(use.quota, 0.0, use.resets)
         pieces = base.from_time(begin).pieces
-        later = Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS))
+        later = Capacity.from_pieces(within_quota(pieces, then, _LOOK_AHEAD_SECONDS))
         return cls(base, begin, quota=use.quota, resets=use.resets, capacity=later)
 
     def holds(self, base: Capacity, begin: float, use: QuotaUse) -> bool:

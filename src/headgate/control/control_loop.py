@@ -99,7 +99,7 @@ class ControlLoop(msgspec.Struct):
         """No further task arrives."""
         self.endless = False
 
-    def look_now(self) -> None:
+    def observe_now(self) -> None:
         """Look at once: something happened that need not wait."""
         self._next_look = -math.inf
         if self._waiting is not None:

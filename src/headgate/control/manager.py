@@ -28,7 +28,7 @@ from headgate.crawling.progress import Progress
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.scheduling.capacity import Capacity
-from headgate.scheduling.replan import BudgetChanged, CrawlState, SiteEnded, Started, take_in
+from headgate.scheduling.replan import BudgetChanged, CrawlState, SiteEnded, Started, apply_event
 
 __all__ = [
     "LOOK_SECONDS",
@@ -163,7 +163,7 @@ class Manager(msgspec.Struct):
         return commands
 
     def _rates_after(self, event: _PlannerEvent, *, weigh: bool = True) -> list[Command]:
-        take_in(self.sites.state, event)
+        apply_event(self.sites.state, event)
         if self.budget.capacity is None:
             rates = self.sites.setting.unlimited()
         else:
@@ -180,7 +180,7 @@ class Manager(msgspec.Struct):
             part = self.budget.part_of(sum(self._told.values()), event.now)
             self.sites.record_grants(self._told, part, event.now)
         self._told.update(changed)
-        total = self.budget.news(event.now)
+        total = self.budget.take_news(event.now)
         totals = [] if total is None else [SetTotal(total)]
         return [*totals, *starts, *([SetRates(changed)] if changed else [])]
 
@@ -204,7 +204,7 @@ class BudgetNow(msgspec.Struct):
     """What the line has for us if others use it too."""
     held_back: bool = False
     """We are held below that at the moment, so servers cannot be measured."""
-    told: float | None = None
+    announced: float | None = None
     """The total that nodes were last told."""
 
     def set_capacity(self, capacity: Capacity | None, now: float) -> BudgetChanged:
@@ -230,19 +230,19 @@ class BudgetNow(msgspec.Struct):
 
     def pausing(self, now: float) -> bool:
         """Whether nothing may pass, and nodes were told so."""
-        return self.capacity is not None and self.rate(now) == 0 == self.told
+        return self.capacity is not None and self.rate(now) == 0 == self.announced
 
     def next_turn(self, now: float) -> float:
         """When the budget changes by itself; infinity: never."""
         return math.inf if self.capacity is None else self.capacity.next_turn(now)
 
-    def news(self, now: float) -> float | None:
+    def take_news(self, now: float) -> float | None:
         """The total if nodes do not know it yet; they are taken to know it from now on. To be asked
         at any event, since the budget may have changed in the meantime."""
         total = math.inf if self.capacity is None else self.capacity.rate_at(now)
-        if total == self.told:
+        if total == self.announced:
             return None
-        self.told = total
+        self.announced = total
         return total
 
     def _changed(self, now: float) -> BudgetChanged:

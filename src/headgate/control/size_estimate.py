@@ -342,7 +342,7 @@ class SizePrior(msgspec.Struct):
 
         >>> seen = SizePrior()
         >>> for k in range(9):
-        ...     seen.note(f"site-{k}", 100e3)
+        ...     seen.record(f"site-{k}", 100e3)
         >>> round(seen.like_these(SizeRange(0.8e6, 8e6, 80e6)).likely / 1e3)
         155
         """

@@ -17,7 +17,7 @@ from headgate.focus.signs import LinkSigns, PageSigns
 from headgate.focus.topic import RELEVANT, Topic
 from headgate.model.run_report import FocusReport
 
-__all__ = ["Focusing", "HarvestCurve", "InPlace"]
+__all__ = ["FocusState", "HarvestCurve", "InPlace"]
 
 _MOST_POINTS = 200
 
@@ -66,7 +66,7 @@ _UNKNOWN = ("", "")
 class _Order(Protocol):
     def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]: ...
 
-    def of_url(self, url: str) -> float: ...
+    def score_url(self, url: str) -> float: ...
 
 
 class InPlace(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ class InPlace(msgspec.Struct, frozen=True):
     async def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]:
         return self.order.scores(page, relevance)
 
-    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
-        return {url: self.order.of_url(url) for url in urls}
+    def score_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
+        return {url: self.order.score_url(url) for url in urls}
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """Of its links."""
 
 
-class Focusing(msgspec.Struct):
+class FocusState(msgspec.Struct):
     """Judges the pages of a site run in the order they come."""
 
     order: str
@@ -122,9 +122,9 @@ class Focusing(msgspec.Struct):
         )
         return Judgement(relevance, await self.scorer.scores(page, relevance or 0.0))
 
-    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float] | None:
+    def score_urls(self, urls: Sequence[str]) -> Mapping[str, float] | None:
         """The scores of URLs that were not found on a page."""
-        return None if self.scorer is None else self.scorer.of_urls(urls)
+        return None if self.scorer is None else self.scorer.score_urls(urls)
 
     def recall(self, relevance: float | None) -> None:
         """Count a page that an interrupted run had stored."""

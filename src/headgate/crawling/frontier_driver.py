@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from headgate.crawling.background_tasks import RunTasks
-from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.focused_crawl import FocusState
 from headgate.crawling.page_reader import PageReader, ReadPage
 from headgate.crawling.ports import Clock
 from headgate.crawling.reading_process import Unreadable, read_aside, read_response, small_body
@@ -58,7 +58,7 @@ class FrontierDriver:
         self,
         frontier: Frontier,
         clock: Clock,
-        focus: Focusing | None,
+        focus: FocusState | None,
         tasks: RunTasks,
         perform: Callable[[list[Command]], object],
     ) -> None:
@@ -94,7 +94,7 @@ class FrontierDriver:
         news, self._news = self._news, False
         return news
 
-    def ask(self, event: Event) -> list[Command]:
+    def handle(self, event: Event) -> list[Command]:
         """The frontier's commands, for the caller to perform."""
         self._news = True
         clock = self._clock
@@ -103,19 +103,19 @@ class FrontierDriver:
         self._took_seconds = clock.now() - began
         return commands
 
-    def tell(self, event: Event) -> None:
-        self._perform(self.ask(event))
+    def send(self, event: Event) -> None:
+        self._perform(self.handle(event))
 
     def pass_on(self, event: Event) -> None:
         """An event from a task, which may outlive the run. With a focus, URLs that were not found
         on a page are scored by themselves."""
         if self._focus is not None and isinstance(event, Found | Recalled):
-            event = structs.replace(event, scores=self._focus.of_urls(event.urls))
+            event = structs.replace(event, scores=self._focus.score_urls(event.urls))
         if not self._tasks.over:
-            self.tell(event)
+            self.send(event)
 
-    async def tell_of(
-        self, urls: Sequence[str], depth: int, scores: Scores | None, *, needed: bool = False
+    async def send_urls(
+        self, urls: Sequence[str], depth: int, scores: Scores | None = None, *, needed: bool = False
     ) -> None:
         """Pass on very many URLs in parts, with pauses as long as each part took. ``needed``: page
         requisites."""
@@ -126,7 +126,7 @@ class FrontierDriver:
             theirs = None if scores is None else {url: scores[url] for url in some if url in scores}
             if self._tasks.over:
                 return
-            self.tell(Found(some, depth, theirs, needed))
+            self.send(Found(some, depth, theirs, needed))
             await asyncio.sleep(_OTHERS_PART * (clock.now() - began))
 
     async def tell_most(self, event: PageFetched, depth: int) -> PageFetched:
@@ -137,7 +137,7 @@ class FrontierDriver:
         if not self._frontier.follows(event.digest):
             return event
         most = len(event.links) - LINKS_AT_ONCE
-        await self.tell_of(event.links[:most], depth, event.scores)
+        await self.send_urls(event.links[:most], depth, event.scores)
         return structs.replace(event, links=event.links[most:])
 
     def wake_at(self, until: float) -> None:

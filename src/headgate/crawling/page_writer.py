@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from msgspec import structs
 
-from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.focused_crawl import FocusState
 from headgate.crawling.ports import SiteStore
 from headgate.crawling.progress import FetchCounts, Progress
 from headgate.frontier.events import JournalEntry
@@ -51,7 +51,7 @@ class PageWriter:
         store_all = commit or partial(asyncio.to_thread, store.commit)
         self.commits = Commits(store, store_all, self._landed, progress)
 
-    def recount(self, focus: Focusing | None) -> None:
+    def recount(self, focus: FocusState | None) -> None:
         """Count what an interrupted run had stored."""
         progress = self._progress
         for row in self._store.pages():
@@ -115,7 +115,7 @@ class PageWriter:
         """Of what is recorded, now or before an interruption."""
         if entry.found and self._mine is not all_mine:
             entry = structs.replace(entry, found=self._mine(entry.found))
-        self._progress.growth.note(entry)
+        self._progress.growth.record(entry)
 
     async def put_other(self, outcome: Fetched | FetchFailure, role: Role) -> None:
         """Store what is no page, such as robots.txt."""

@@ -72,7 +72,7 @@ class Growth(msgspec.Struct):
     below: Tally = 0
     """Pages in that mean."""
 
-    def note(self, entry: JournalEntry) -> None:
+    def record(self, entry: JournalEntry) -> None:
         """Count an entry of the frontier's journal, new or replayed."""
         found = len(entry.found)
         self.found(entry.depth, found)

@@ -124,7 +124,7 @@ class _Aside:
         self._thread: threading.Thread | None = None
         self._child: Child | None = None
 
-    def take(self, site: str, work: _Work) -> None:
+    def submit(self, site: str, work: _Work) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
             self._thread.start()
@@ -185,5 +185,5 @@ class _OfSite(Executor):
         **kwargs: _Arguments.kwargs,
     ) -> Future[_Found]:
         future: Future[_Found] = Future()
-        _ASIDE.take(self._site, (future, fn, args, kwargs))
+        _ASIDE.submit(self._site, (future, fn, args, kwargs))
         return future

@@ -221,7 +221,7 @@ class Discovery(msgspec.Struct):
     reader: PageReader
     clock: Clock
     keep: Callable[[Fetched | FetchFailure, Role], Awaitable[None]]
-    tell: Callable[[Event], object]
+    send: Callable[[Event], object]
     retries: RetryRules
     longest_pause: float
     """A server that wants to be left alone for longer than these seconds is not waited for."""
@@ -254,11 +254,11 @@ class Discovery(msgspec.Struct):
             self.cache.keep(of, found.rules, public=public, wall=wall)
         self._tell_of(origin, rules, public=public)
         if self.reads_sitemaps(origin):
-            self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
+            self.send(SitemapsNamed(sitemaps_of(rules, origin)))
         return found.trouble if rules.unreachable else ""
 
     def _tell_of(self, origin: str, rules: RobotsRules, *, public: bool) -> None:
-        self.tell(
+        self.send(
             RobotsLearned(
                 origin,
                 rules.allows,

@@ -65,7 +65,7 @@ class ReadAnswer(msgspec.Struct, frozen=True, gc=False, array_like=True):
     to_follow: Sequence[str] | None
 
     @classmethod
-    def of(cls, read: ReadPage) -> ReadAnswer:
+    def from_page(cls, read: ReadPage) -> ReadAnswer:
         links = read.links
         same = links is not None and read.to_follow is links.targets
         return cls(read.title, read.language, read.digest, links, None if same else read.to_follow)
@@ -95,7 +95,7 @@ def serve(questions: IO[bytes], answers: socket.socket) -> None:
 def _answered(question: bytes, body: bytes) -> bytes:
     """Empty on any error, such as a lone surrogate, which UTF-8 cannot encode."""
     try:
-        return _encode(ReadAnswer.of(_decode(question).read(body)))
+        return _encode(ReadAnswer.from_page(_decode(question).read(body)))
     except Exception:
         return b""
 

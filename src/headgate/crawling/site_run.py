@@ -24,7 +24,7 @@ import msgspec
 from msgspec import structs
 
 from headgate.crawling.background_tasks import RunTasks
-from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.focused_crawl import FocusState
 from headgate.crawling.frontier_driver import LINKS_AT_ONCE, Choose, FrontierDriver, ResponseEvents
 from headgate.crawling.page_reader import PageReader
 from headgate.crawling.page_requests import SiteRequests, not_modified
@@ -82,7 +82,7 @@ class Tools(msgspec.Struct, frozen=True):
     remember: Callable[[], bool] = lambda: False
     """Called when everything is stored and nothing is left; may block. Returns whether the site's
     memory is up to date."""
-    focus: Focusing | None = None
+    focus: FocusState | None = None
     """If the frontier goes by scores, or pages are judged by a topic."""
     second_reader: SecondReader | None = None
     """Shared with other sites."""
@@ -148,7 +148,7 @@ class SiteRun:
             reader=tools.reader,
             clock=tools.clock,
             keep=page_writer.put_other,
-            tell=frontier_driver.pass_on,
+            send=frontier_driver.pass_on,
             retries=rules.retries,
             longest_pause=rules.dispatch.pace.longest_pause,
             cache=tools.robots_cache,
@@ -255,7 +255,7 @@ class SiteRun:
         slots = min(self._tools.fetcher.connections(name, url, expected), self._held.most)
         if slots != self._slots and not self._tasks.over:
             self._slots = slots
-            self._frontier_driver.tell(Slots(slots))
+            self._frontier_driver.send(Slots(slots))
 
     def _take_up(self) -> None:
         """Start, or continue from the store."""
@@ -306,7 +306,7 @@ class SiteRun:
         """The site's turn has come: start its best fetch, and return its URL."""
         if self._tasks.over:
             return None
-        commands = self._frontier_driver.ask(Turn())
+        commands = self._frontier_driver.handle(Turn())
         self._perform(commands)
         return next((command.url for command in commands if isinstance(command, Fetch)), None)
 
@@ -351,7 +351,7 @@ class SiteRun:
                 event = structs.replace(event, scores=judged.scores)
                 page = structs.replace(page, relevance=judged.relevance)
             if read.requisites:
-                await self._frontier_driver.tell_of(read.requisites, fetch.depth, None, needed=True)
+                await self._frontier_driver.send_urls(read.requisites, fetch.depth, needed=True)
             if isinstance(event, PageFetched) and len(event.links) > LINKS_AT_ONCE:
                 event = await self._frontier_driver.tell_most(event, fetch.depth + 1)
             fetch = self._landed(event, page)
@@ -360,7 +360,7 @@ class SiteRun:
         outcome, progress, stored = page.outcome, self.progress, self._page_writer.kept(page)
         if not isinstance(event, Redirected):
             self._url_sources.take_up_rest()
-        commands = self._frontier_driver.ask(event)
+        commands = self._frontier_driver.handle(event)
         if any(isinstance(c, Record) and c.entry.url == outcome.url for c in commands):
             self._page_writer.settled(stored)
         if isinstance(outcome, Fetched):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from headgate.crawling.background_tasks import RunTasks
-from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.focused_crawl import FocusState
 from headgate.crawling.frontier_driver import FrontierDriver, ResponseEvents
 from headgate.crawling.page_requests import SiteRequests
 from headgate.crawling.page_writer import PageWriter
@@ -97,11 +97,11 @@ class UrlSources:
         self._resumed = resumed
         if self._handed is not None:
             for depth, urls in self._handed.asks:
-                self._frontier_driver.tell(Asked(urls, depth))
-            self._frontier_driver.tell(NotNow(self._handed.met))
+                self._frontier_driver.send(Asked(urls, depth))
+            self._frontier_driver.send(NotNow(self._handed.met))
             return
         if self._task.asks is None:
-            self._frontier_driver.tell(Seeds(self._task.site.seeds))
+            self._frontier_driver.send(Seeds(self._task.site.seeds))
         else:
             for depth, urls in self._known.by_depth(self._task.asks):
                 needed = self._known.needed(urls)
@@ -109,11 +109,11 @@ class UrlSources:
                 linked = [url for url in urls if url not in shown]
                 for some, are_needed in ((linked, False), (needed, True)):
                     if some:  # a frontier that was told of nothing would be done
-                        self._frontier_driver.tell(Asked(some, depth, are_needed))
+                        self._frontier_driver.send(Asked(some, depth, are_needed))
         if self._task.kept is not None:
-            self._frontier_driver.tell(NotNow(self._known.hashes()))
+            self._frontier_driver.send(NotNow(self._known.hashes()))
         if self._task.asks is not None:  # the user may have named others since
-            self._frontier_driver.tell(Seeds(self._task.site.seeds))
+            self._frontier_driver.send(Seeds(self._task.site.seeds))
 
     def take_up_rest(self) -> None:
         """Pass on what earlier runs left unfetched, after the first page: by then a host that a
@@ -173,7 +173,7 @@ class SitemapVisits(msgspec.Struct, frozen=True):
     understanding: ResponseEvents
     page_writer: PageWriter
     frontier_driver: FrontierDriver
-    focus: Focusing | None
+    focus: FocusState | None
     dated: Known | None
     """Known pages whose dates of change are recorded; None: dates are ignored."""
 
@@ -185,10 +185,10 @@ class SitemapVisits(msgspec.Struct, frozen=True):
         event: Event | None = self.understanding.trouble(outcome)
         if event is None and isinstance(outcome, Fetched):
             sitemap = await self.understanding.sitemap(outcome)
-            scores = None if self.focus is None else self.focus.of_urls(sitemap.pages)
+            scores = None if self.focus is None else self.focus.score_urls(sitemap.pages)
             if self.dated is not None:
                 self._note_dates(sitemap, self.dated)
-            await self.frontier_driver.tell_of(sitemap.pages, 1, scores)
+            await self.frontier_driver.send_urls(sitemap.pages, 1, scores)
             if fetch.sitemap == NAMED_BY_SITE and sitemap.sitemaps:
                 self.frontier_driver.pass_on(SitemapsNamed(sitemap.sitemaps, by_index=True))
             event = SitemapRead(fetch.url, outcome.first_byte_seconds)

@@ -43,7 +43,7 @@ class BudgetKeeper:
     run: RunFolder
     catalog: Catalog
     clock: Clock
-    tell: Callable[[Sequence[str]], None]
+    notify: Callable[[Sequence[str]], None]
     """Shows remarks to the user, one sentence each."""
     allowance: Allowance = field(init=False)
     _line: LineUse = field(init=False)
@@ -125,7 +125,7 @@ class BudgetKeeper:
             rate, problem = None, str(fault)
             if problem != self._problem:
                 self._problem = problem
-                self.tell([f"{problem}; the budget stays as it was"])
+                self.notify([f"{problem}; the budget stays as it was"])
         if rate is None or rate == self._told_rate:
             return
         self._told_rate = rate

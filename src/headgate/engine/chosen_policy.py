@@ -63,7 +63,7 @@ def followed_policy(budget: Budget, sites: Sequence[Site], processes: int = 1) -
     import numpy as np
 
     from headgate.scheduling.policies import DEFAULT_POLICY
-    from headgate.scheduling.policy_following import Following
+    from headgate.scheduling.policy_follower import PolicyFollower
 
     policy = chosen_policy(budget.policy)
     if policy.name == DEFAULT_POLICY:
@@ -77,7 +77,7 @@ def followed_policy(budget: Budget, sites: Sequence[Site], processes: int = 1) -
             f"the policy {policy.name} crawls all sites at once: {site_count} sites need as many"
             f" crawlers, not {budget.crawlers}; add --crawlers {site_count}, or take ReAlloc-MAXT"
         )
-    return Following(policy, np.random.default_rng(_SEED), budget.objective)
+    return PolicyFollower(policy, np.random.default_rng(_SEED), budget.objective)
 
 
 def _refuse_order(order: ScoreOrder, budget: Budget, sites: Sequence[Site], processes: int) -> None:

@@ -69,18 +69,18 @@ async def live(
 
 async def _serve(open_node: OpenNode, stream: Stream[Order], cpu: Callable[[], float]) -> None:
     async with open_node() as node:
-        told = _Told(node, stream, cpu)
+        reporter = ProgressReporter(node, stream, cpu)
         obeying = asyncio.create_task(_obey(node, stream))
         try:
             while not obeying.done():
-                told.tell(await node.wait(_TELL_SECONDS))
+                reporter.report(await node.wait(_TELL_SECONDS))
                 with contextlib.suppress(ConnectionError):
                     await stream.sent()
             obeying.result()
         finally:
             obeying.cancel()
             await node.close("interrupted")
-        told.tell(await node.wait(0), last=True)
+        reporter.report(await node.wait(0), last=True)
 
 
 async def _obey(node: Node, stream: Stream[Order]) -> None:
@@ -101,7 +101,7 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
                 return
 
 
-class _Told:
+class ProgressReporter:
     """What was last reported to the parent, so that only changes are sent."""
 
     def __init__(self, node: Node, stream: Stream[Order], cpu: Callable[[], float]) -> None:
@@ -114,7 +114,7 @@ class _Told:
         self._time = asyncio.get_running_loop().time
         self._told = self._told_servers = self._time()
 
-    def tell(self, ended: Sequence[Progress], *, last: bool = False) -> None:
+    def report(self, ended: Sequence[Progress], *, last: bool = False) -> None:
         """Report ended sites at once, others at intervals."""
         for progress in ended:
             self._progress.pop(progress.site, None)

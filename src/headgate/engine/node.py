@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.focused_crawl import FocusState
 from headgate.crawling.frontier_driver import Choose
 from headgate.crawling.node import Node, NodeRun
 from headgate.crawling.page_reader import ROBOTS_AGENT, PageReader
@@ -47,7 +47,7 @@ from headgate.storage.spill import DiskSpill
 if TYPE_CHECKING:  # few crawls have one
     from headgate.crawling.common_queue import CommonQueue, KnownSpeed
 
-__all__ = ["Listening", "NodeJob", "NodeParts", "OpenFetcher", "TaskKinds", "open_node"]
+__all__ = ["NodeCallbacks", "NodeJob", "NodeParts", "OpenFetcher", "TaskKinds", "open_node"]
 
 OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
 
@@ -143,7 +143,7 @@ class NodeJob(msgspec.Struct, frozen=True):
         return task.kept is None and task.survey is None and not self.shares(task)
 
 
-class Listening(msgspec.Struct, frozen=True):
+class NodeCallbacks(msgspec.Struct, frozen=True):
     """Callbacks of the user's program, in this process."""
 
     choose: Choose | None = None
@@ -158,7 +158,7 @@ class NodeParts(msgspec.Struct, frozen=True):
     clock: MachineClock
     open_fetcher: OpenFetcher
     second_reader: Callable[[], SecondReader | None] = lambda: None
-    listening: Listening = Listening()
+    callbacks: NodeCallbacks = NodeCallbacks()
 
 
 @asynccontextmanager
@@ -195,7 +195,7 @@ class _Runs:
         self._job = job
         self._fetcher = fetcher
         self._clock = parts.clock
-        self._listening = parts.listening
+        self._callbacks = parts.callbacks
         self._queue = queue
         self._second_reader = second_reader
         self._shared = SharedByRun(job.warcinfo)
@@ -265,7 +265,7 @@ class _Runs:
             commit=partial(_commit, self._together, spool),
             robots_cache=None if task.kept is None else self._robots,
             queue=self._queue,
-            choose=self._listening.choose,
+            choose=self._callbacks.choose,
             handed=_handed(task, job.run_of(task)),
         )
 
@@ -275,8 +275,8 @@ class _Runs:
         place = run.place(owner.site, self._job.warcinfo, visit=owner.visit)
         spool = SiteSpool(place, shared, one_visit=task.part is not None)
         files.callback(spool.close)
-        if self._listening.stored is not None:
-            spool.on_stored = partial(self._listening.stored, run, task.name)
+        if self._callbacks.stored is not None:
+            spool.on_stored = partial(self._callbacks.stored, run, task.name)
         return spool
 
 
@@ -286,7 +286,7 @@ def _queue(job: NodeJob, order: ScoreOrder, fetcher: Fetcher, clock: Clock) -> C
     return CommonQueue(order, job.calendar, job.servers, fetcher, clock)
 
 
-def _close_scorer(focus: Focusing | None, files: ExitStack) -> None:
+def _close_scorer(focus: FocusState | None, files: ExitStack) -> None:
     """Together with the files, if it has a process of its own."""
     if focus is not None and isinstance(focus.scorer, OwnScorer):
         files.callback(focus.scorer.close)
@@ -325,7 +325,7 @@ def _handed(task: Task, run: RunFolder) -> Handed | None:
 
 def _scope(task: Task, known: KnownPages) -> Scope:
     """The site's scope, with hosts that seeds redirected to in earlier visits."""
-    scope = Scope.of(task.site)
+    scope = Scope.for_site(task.site)
     if task.asks and len(scope.candidates(task.asks)) < len(task.asks):
         for depth, urls in known.pages():
             needed = frozenset(known.needed(urls) if depth == 0 else ())
@@ -354,7 +354,7 @@ async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:
 
 def _rules(task: Task, clock: Clock, *, scored: bool, in_turns: bool) -> FrontierRules:
     site, year = task.site, datetime.fromtimestamp(clock.wall(), UTC).year
-    pace = PolitenessRules.of(site, task.nodes)
+    pace = PolitenessRules.for_site(site, task.nodes)
     dispatch = DispatchRules(scored=scored, pace=pace, in_turns=in_turns)
     traps = TrapRules(this_year=year)
     if site.max_queries is not None:

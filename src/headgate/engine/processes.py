@@ -30,7 +30,7 @@ from headgate.engine.process_messages import (
     Word,
     version,
 )
-from headgate.engine.workers import ProcessLoad, Running, WorkerProcess, best_move, worth_a_look
+from headgate.engine.workers import ProcessLoad, RunningTask, WorkerProcess, best_move, worth_a_look
 from headgate.model.errors import WorldFault
 from headgate.model.run_report import PROCESS_DIED
 from headgate.model.task import Task
@@ -62,7 +62,7 @@ async def open_processes(
     fleet = ProcessFleet(
         workers, left, replace=partial(_replace, begin), clock=clock, cores=cores, may_move=may_move
     )
-    hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
+    hearing = [asyncio.create_task(fleet.receive(worker)) for worker in workers]
     try:
         yield fleet
     finally:
@@ -103,7 +103,7 @@ class ProcessFleet:
         self._may_move = may_move
         self._started: list[Task] = []
         """Tasks not yet given to a process."""
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningTask] = {}
         """By site."""
         self._closing = False
         self._total = math.inf
@@ -122,7 +122,7 @@ class ProcessFleet:
         for task in sorted(self._started, key=lambda task: self._left(task.name), reverse=True):
             worker = min(self._workers, key=self._load)
             worker.sites.add(task.name)
-            running = self._running[task.name] = Running(task, worker, now)
+            running = self._running[task.name] = RunningTask(task, worker, now)
             worker.stream.send(running.order(now))
         self._started.clear()
 
@@ -159,7 +159,7 @@ class ProcessFleet:
         fixed = (one.task.name for one in self._running_in(worker) if self._stays(one))
         return ProcessLoad(left, frozenset(fixed), worker.cores_busy, worker.activity.rate)
 
-    def _stays(self, running: Running) -> bool:
+    def _stays(self, running: RunningTask) -> bool:
         """Whether a site must not move: a host that was given up would be asked again."""
         known = running.progress
         given_up = known is None or known.given_up
@@ -241,7 +241,7 @@ class ProcessFleet:
         for worker in self._workers:
             worker.silence += listened
 
-    async def hear(self, worker: WorkerProcess) -> None:
+    async def receive(self, worker: WorkerProcess) -> None:
         """Handle all messages of a process, and of its replacements, until the end."""
         while True:
             while (message := await worker.stream.receive()) is not None:
@@ -281,7 +281,7 @@ class ProcessFleet:
         if self._closing:  # while it was replaced: the word to close went to the one that died
             worker.stream.send(Close())
 
-    def _take_up(self, worker: WorkerProcess, sites: Sequence[Running]) -> None:
+    def _take_up(self, worker: WorkerProcess, sites: Sequence[RunningTask]) -> None:
         """Let a process continue sites from their journals."""
         now = self._clock.now()
         for running in sites:
@@ -292,7 +292,7 @@ class ProcessFleet:
                 worker.stream.send(StopSite(running.task.name, running.stop))
         self.set_total(self._total)
 
-    def _running_in(self, worker: WorkerProcess) -> list[Running]:
+    def _running_in(self, worker: WorkerProcess) -> list[RunningTask]:
         return [self._running[site] for site in sorted(worker.sites)]
 
     def _load(self, worker: WorkerProcess) -> tuple[float, int]:
@@ -315,10 +315,10 @@ class ProcessFleet:
 
     def _take_news(self, worker: WorkerProcess, news: News) -> None:
         worker.carried = news.carried
-        worker.activity.note(self._clock.now(), news.cpu_seconds, news.carried)
+        worker.activity.record(self._clock.now(), news.cpu_seconds, news.carried)
         self._add_up(worker, news.servers)
         for report in (*news.progress, *news.ended):
-            self._running[report.site].told(report)
+            self._running[report.site].update(report)
         for report in news.ended:
             if report.reason == HANDED_OVER and not self._closing:
                 self._hand_over(report)

@@ -10,7 +10,7 @@ from functools import partial
 from headgate.crawling.ports import MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
 from headgate.engine.clock import AwakeClock, SystemClock
-from headgate.engine.node import Listening, NodeJob, open_node
+from headgate.engine.node import NodeCallbacks, NodeJob, open_node
 from headgate.engine.parts import Parts
 from headgate.engine.planning_child import plan_in_child
 from headgate.engine.tables_beside import TablesBeside
@@ -21,25 +21,25 @@ from headgate.storage.catalog.sqlite import SqliteCatalog
 __all__ = ["real_parts"]
 
 
-def real_parts(listening: Listening | None = None) -> Parts:
-    """``listening``: callbacks of the user, for a node in this process."""
-    listening = listening or Listening()
+def real_parts(callbacks: NodeCallbacks | None = None) -> Parts:
+    """``callbacks``: callbacks of the user, for a node in this process."""
+    callbacks = callbacks or NodeCallbacks()
     return Parts(
         clock=SystemClock(),
         open_fetcher=partial(HttpFetcher, clock=AwakeClock()),
         open_catalog=SqliteCatalog,
-        open_fleet=partial(_open_fleet, listening),
+        open_fleet=partial(_open_fleet, callbacks),
         open_prober=partial(SiteProbe, clock=AwakeClock()),
         make_plan=plan_in_child,
         second_reader=SecondReader,
         tables_beside=TablesBeside,
-        listening=listening,
+        callbacks=callbacks,
     )
 
 
 @asynccontextmanager
 async def _open_fleet(
-    listening: Listening, job: NodeJob, left: Callable[[str], float], processes: int
+    callbacks: NodeCallbacks, job: NodeJob, left: Callable[[str], float], processes: int
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what is known of ten thousand sites stays: the collector need not traverse it
     if processes > 1:
@@ -51,5 +51,5 @@ async def _open_fleet(
         ) as fleet:
             yield fleet
     else:
-        async with open_node(job, real_parts(listening)) as node:
+        async with open_node(job, real_parts(callbacks)) as node:
             yield node

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from headgate.crawling.child_process import AsyncPipe, Child
-from headgate.crawling.focused_crawl import Focusing, InPlace
+from headgate.crawling.focused_crawl import FocusState, InPlace
 from headgate.crawling.ports import Scorer
 from headgate.engine.scoring_child import GROUP, Scored
 from headgate.focus.signs import PageSigns
@@ -41,12 +41,12 @@ def check_focus(site: Site) -> None:
         raise UserMistake(f"site {site.name!r}: there is no word in its focus to go by")
 
 
-def focus_of(site: Site) -> Focusing | None:
+def focus_of(site: Site) -> FocusState | None:
     """None: breadth-first, without a topic."""
     topic = _topic(site)
     if topic is None and site.url_order == BREADTH_FIRST:
         return None
-    return Focusing(site.url_order, site.focus, topic, _scorer(site, topic))
+    return FocusState(site.url_order, site.focus, topic, _scorer(site, topic))
 
 
 def _scorer(site: Site, topic: Topic | None) -> Scorer | None:
@@ -136,7 +136,7 @@ class OwnScorer:
                 self._end("its process broke off")
             return {}
 
-    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
+    def score_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
         """None: a scorer rates links on pages."""
         del urls
         return {}

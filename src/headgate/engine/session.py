@@ -88,7 +88,7 @@ class Accounting:
         """``time`` is the run's; of what is no run, the clock. ``run``: where `headgate budget`
         leaves a rate. ``sites``: those whose visits are compared with their servers' speeds."""
         self.time = time if isinstance(time, RunTime) else RunTime(time, 0.0)
-        self.keeping = BudgetKeeper(budget, run, catalog, self.time.clock, tell)
+        self.budget_keeper = BudgetKeeper(budget, run, catalog, self.time.clock, tell)
         self._learner = Learner.start(catalog, budget.calendar, sites)
 
     def observe(
@@ -99,19 +99,19 @@ class Accounting:
         granted: Mapping[str, float] = _NO_RATES,
     ) -> bool:
         """Count what arrived, and learn from it; whether the budget has changed."""
-        changed = self.keeping.observe(now, reports)
-        self.keeping.save(now)
+        changed = self.budget_keeper.observe(now, reports)
+        self.budget_keeper.save(now)
         self._learner.observe(servers, reports, granted, self.time.awake(now), self._wall)
         return changed
 
     def finish(self, now: float, servers: Mapping[str, ServerTally]) -> None:
         """The leg is over: save what was counted and learned."""
-        self.keeping.save_use()
+        self.budget_keeper.save_use()
         self._learner.finish(servers, self.time.awake(now), self._wall)
 
     def least_rate(self, seconds: float) -> float | None:
         """The lowest rate of the budget in the next ``seconds``; None: unlimited."""
-        return self.keeping.least_rate(self.time.leg_now, seconds)
+        return self.budget_keeper.least_rate(self.time.leg_now, seconds)
 
     def alpha(self, site: str) -> float | None:
         """How much longer this visit of a site took than its bytes; None: not known."""
@@ -152,8 +152,8 @@ class Session(msgspec.Struct, frozen=True):
             self.control_loop.set_budget(self._capacity())
 
     @property
-    def keeping(self) -> BudgetKeeper:
-        return self.accounting.keeping
+    def budget_keeper(self) -> BudgetKeeper:
+        return self.accounting.budget_keeper
 
     @property
     def way(self) -> MakingWay | None:
@@ -197,7 +197,7 @@ async def open_session(
     to others on the line. ``capacity``: what may pass from now on, if it is not the budget alone.
 
     However it ends, what was counted and learned is saved."""
-    budget = accounting.keeping.budget
+    budget = accounting.budget_keeper.budget
     fetcher = structs.replace(job.fetcher, smooth=budget.make_way)
     job = structs.replace(job, fetcher=fetcher, calendar=budget.calendar)
     async with contextlib.AsyncExitStack() as stack:
@@ -218,7 +218,7 @@ async def open_session(
             endless=endless,
             look_seconds=look_seconds,
         )
-        capacity = capacity or (lambda: accounting.keeping.capacity)
+        capacity = capacity or (lambda: accounting.budget_keeper.capacity)
         session = Session(control_loop, accounting, capacity)
         if yielding is not None:
             await stack.enter_async_context(yielding.at_work(session.tell_line))

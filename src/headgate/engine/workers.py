@@ -15,7 +15,7 @@ from headgate.engine.process_messages import Process, Start, Stream, Word
 from headgate.model.task import Task
 from headgate.model.units import Seconds
 
-__all__ = ["ProcessLoad", "Running", "SiteMove", "WorkerProcess", "best_move", "worth_a_look"]
+__all__ = ["ProcessLoad", "RunningTask", "SiteMove", "WorkerProcess", "best_move", "worth_a_look"]
 
 
 # What a fleet knows of its processes, and of the sites that run in them.
@@ -37,7 +37,7 @@ class Activity:
         self._told: deque[tuple[float, float, int]] = deque()
         """(time of arrival, CPU seconds, bytes)."""
 
-    def note(self, now: float, cpu_seconds: float, carried: int) -> None:
+    def record(self, now: float, cpu_seconds: float, carried: int) -> None:
         self._told.append((now, cpu_seconds, carried))
         while len(self._told) > 2 and now - self._told[1][0] >= _LATELY_SECONDS:
             self._told.popleft()
@@ -114,7 +114,7 @@ class WorkerProcess(msgspec.Struct):
         return f"{self.process.pid}, with {', '.join(sites[:_SITES_NAMED]) or 'no site'}{more}"
 
 
-class Running(msgspec.Struct):
+class RunningTask(msgspec.Struct):
     """A task from its start until its end is reported."""
 
     task: Task
@@ -142,7 +142,7 @@ class Running(msgspec.Struct):
         left = Seconds(max(site.max_time - (now - self.began), _AT_ONCE_SECONDS))
         return Start(replace(self.task, site=replace(site, max_time=left)), self.began)
 
-    def told(self, report: Progress) -> None:
+    def update(self, report: Progress) -> None:
         """Progress including earlier processes. One that continues a site counts from its journal,
         which does not have every byte received."""
         report.restarts = self.restarts

@@ -36,7 +36,7 @@ from headgate.fetching.errors import FetchFault
 from headgate.fetching.exchange import Exchange, Reply, RequestHeads, Witness
 from headgate.fetching.identity import identities
 from headgate.fetching.limits import Limits, give_large_blocks_back, most_idle
-from headgate.fetching.metering import Meter, ResponseMeter
+from headgate.fetching.meter import Meter, ResponseMeter
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin, Origins
 from headgate.fetching.pool import Pool, Supply
@@ -232,7 +232,7 @@ class HttpFetcher:
         witness: Witness | None,
     ) -> Fetched:
         bodiless = request.method == "HEAD"
-        wanted = ResponseFilter.of(request)
+        wanted = ResponseFilter.for_request(request)
         reply = Reply(request.max_bytes, self._limits, wanted, witness, bodiless=bodiless)
         exchange = Exchange(request, reply)
         asked = self._clock.now()

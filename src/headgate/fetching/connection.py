@@ -20,7 +20,7 @@ from headgate.bandwidth.receive_window import wire_bytes
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.exchange import Exchange, Reply
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter, ResponseMeter
+from headgate.fetching.meter import Meter, ResponseMeter
 from headgate.fetching.origin import Origin
 from headgate.fetching.response import Body
 from headgate.fetching.tcp import TcpConnection
@@ -386,7 +386,7 @@ class Channel:
         if self.stream is None:
             return reply.feed(self._buffers.received, size)
         plain = self._buffers.plain
-        self.stream.take(memoryview(self._buffers.received)[:size])
+        self.stream.feed(memoryview(self._buffers.received)[:size])
         while (count := self._unseal(self.stream)) > 0:
             if reply.feed(plain, count):
                 return True
@@ -396,7 +396,7 @@ class Channel:
         """Whether unrequested bytes are harmless: TLS may send session tickets at any time."""
         if self.stream is None:
             return False
-        self.stream.take(memoryview(self._buffers.received)[:size])
+        self.stream.feed(memoryview(self._buffers.received)[:size])
         try:
             return self._unseal(self.stream) == 0
         except FetchFault:

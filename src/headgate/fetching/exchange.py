@@ -11,7 +11,7 @@ from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.identity import Identity
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import ResponseMeter
+from headgate.fetching.meter import ResponseMeter
 from headgate.fetching.origin import Origin
 from headgate.fetching.response import Body, Framing, Head, ResponseFilter, body_of
 from headgate.model.fetch import FailureKind, FetchRequest

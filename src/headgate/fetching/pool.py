@@ -44,7 +44,7 @@ class Pool:
         self._hosts: dict[str, _Host] = {}
         self._idle = 0
 
-    def take(self, origin: Origin) -> Connection | None:
+    def acquire_idle(self, origin: Origin) -> Connection | None:
         """An idle connection to the origin, if there is one."""
         host = self._hosts.get(origin.host)
         if host is None:
@@ -60,7 +60,7 @@ class Pool:
 
         A slot is released by `drop`, a connection by `give` or `drop`.
         """
-        connection = self.take(origin)
+        connection = self.acquire_idle(origin)
         if connection is not None:
             return connection
         host = self._hosts.setdefault(origin.host, _Host())
@@ -80,7 +80,7 @@ class Pool:
                 self._pass_on(origin, turn.result())
             raise
 
-    def give(self, connection: Connection, now: float) -> None:
+    def release(self, connection: Connection, now: float) -> None:
         """Return a connection that can be used again."""
         host = self._hosts[connection.origin.host]
         for at, (origin, turn) in enumerate(host.waiting):
@@ -135,7 +135,7 @@ class Pool:
         if got is None:
             self.drop(origin, None)
         else:
-            self.give(got, got.idle_since)
+            self.release(got, got.idle_since)
 
     def check(self) -> None:
         assert self._idle == sum(len(host.idle) for host in self._hosts.values())
@@ -160,7 +160,7 @@ class Supply:
 
     def kept(self, origin: Origin, request: FetchRequest) -> Connection | None:
         """A kept connection whose window suits the request; unsuitable ones are closed."""
-        while (connection := self._pool.take(origin)) is not None:
+        while (connection := self._pool.acquire_idle(origin)) is not None:
             if self._opener.fits(connection, request):
                 return connection
             self._pool.drop(origin, connection)
@@ -196,7 +196,7 @@ class Supply:
         if connection.served == 1:
             self._opener.learn(connection)
         if exchange.reply.reusable and not connection.closed:
-            self._pool.give(connection, exchange.finished)
+            self._pool.release(connection, exchange.finished)
         else:
             self.drop(connection)
 

@@ -337,7 +337,7 @@ class ResponseFilter:
         self._most_bytes = most_bytes
 
     @classmethod
-    def of(cls, request: FetchRequest) -> ResponseFilter | None:
+    def for_request(cls, request: FetchRequest) -> ResponseFilter | None:
         """None: no conditions."""
         if not request.types and not request.whole_only:
             return None

@@ -15,7 +15,7 @@ import asyncio
 from headgate.bandwidth.credit import CRUMBS_AHEAD
 from headgate.bandwidth.receive_window import NARROWEST, wire_bytes
 from headgate.fetching.exchange import Exchange
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 
 __all__ = ["TinySegmentLimiter"]
 

@@ -61,7 +61,7 @@ class TlsStream:
                 piece = await loop.sock_recv(sock, _PIECE)
                 if not piece:
                     raise ConnectionResetError("closed in the TLS handshake") from None
-                self.take(memoryview(piece))
+                self.feed(memoryview(piece))
             else:
                 await loop.sock_sendall(sock, self._outgoing.read())
                 return
@@ -87,7 +87,7 @@ class TlsStream:
         self._object.write(data)
         return self._outgoing.read()
 
-    def take(self, ciphertext: memoryview) -> None:
+    def feed(self, ciphertext: memoryview) -> None:
         self._incoming.write(ciphertext)
         self._count(ciphertext)
 

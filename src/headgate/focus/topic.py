@@ -257,7 +257,7 @@ class TopicOrder:
             link.url: 1 - against * (1 - self._of_link(link, page.language)) for link in page.links
         }
 
-    def of_url(self, url: str) -> float:
+    def score_url(self, url: str) -> float:
         """Of a URL that nothing more is known about."""
         return _URL * self._topic.match(url_text(url))
 
@@ -302,7 +302,7 @@ class LinksIn:
         share = had / len(page.links)
         return {link.url: _score(self._give(link.url, share)) for link in page.links}
 
-    def of_url(self, url: str) -> float:
+    def score_url(self, url: str) -> float:
         """Of a URL that nothing more is known about."""
         first, second = _places(url)
         return _score(min(self._cash[0][first], self._cash[1][second]))

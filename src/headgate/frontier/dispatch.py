@@ -252,7 +252,7 @@ class Dispatch:
         if fetch.sitemap:
             self.sitemaps -= 1
         else:
-            self.dropped.note(reason, [fetch.url])
+            self.dropped.record(reason, [fetch.url])
 
     def _outlook(self, now: float, pages_left: int | None) -> Done | Wait | None:
         if self._stopping:

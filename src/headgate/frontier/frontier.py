@@ -362,9 +362,9 @@ class Frontier:
 
     def _count_copy(self, url: str, digest: bytes) -> int:
         """Count a page with this content; return how many there were before."""
-        copies = self._pages.meet(digest)
+        copies = self._pages.add(digest)
         if copies >= self.rules.copies_followed:
-            self._left_out.note(Reason.COPY, [url])
+            self._left_out.record(Reason.COPY, [url])
         return copies
 
     def _redirect(self, flight: Flight, event: Redirected, now: float) -> list[Command]:
@@ -459,7 +459,7 @@ class Frontier:
     def _count_end(self, entry: JournalEntry) -> None:
         self._outcomes[entry.outcome] += 1
         if entry.detail in _LEFT_OUT:
-            self._left_out.note(entry.detail, [entry.url])
+            self._left_out.record(entry.detail, [entry.url])
 
     def _settled(self, entries: Iterable[JournalEntry]) -> Iterator[str]:
         for entry in entries:

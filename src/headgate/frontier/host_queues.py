@@ -115,12 +115,12 @@ class WaitingUrls:
             return False
         self._level = depth
         if scored is None:
-            for url in self._by_depth.take_spread(min(room, _REFILL)):
+            for url in self._by_depth.pop_spread(min(room, _REFILL)):
                 self.bench.put(Fetch(url, depth))
         else:
             self._worst_benched = max(self._worst_benched, lane)
             level = scored.lanes.level(lane)
-            for url in scored.take(min(room, max(slots, 1))):
+            for url in scored.pop(min(room, max(slots, 1))):
                 self.bench.put(Fetch(url, depth, level=level))
         return True
 

@@ -68,7 +68,7 @@ class PolitenessRules(msgspec.Struct, frozen=True):
     """Machines that crawl the host at the same time: they share a Crawl-delay."""
 
     @classmethod
-    def of(cls, site: Site, guests: int = 1) -> Self:
+    def for_site(cls, site: Site, guests: int = 1) -> Self:
         """The user's settings; by default, what is polite to an unknown server."""
         told = site.connections is not None or site.delay is not None
         return cls(

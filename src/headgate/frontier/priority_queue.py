@@ -151,10 +151,10 @@ class ScoredQueue:
         """Move up the URLs that wait at a worse level; return them with their new levels."""
         return [(url, level) for url, level in urls if self._moves_up(url, level)]
 
-    def take(self, most: int) -> list[str]:
+    def pop(self, most: int) -> list[str]:
         """Take at most this many URLs of the first lane; none if all were stale copies."""
         lane = self._queue.lane
-        return [url for url in self._queue.take(most) if self._is_true(url, lane)]
+        return [url for url in self._queue.pop(most) if self._is_true(url, lane)]
 
     def put_back(self, lane: int, urls: Sequence[str]) -> None:
         """Return URLs that were taken from this lane to its front."""

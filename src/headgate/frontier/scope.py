@@ -75,7 +75,7 @@ class Scope:
             self._add_host(seed)
 
     @classmethod
-    def of(cls, site: Site) -> Self:
+    def for_site(cls, site: Site) -> Self:
         return cls(site.seeds, site.include, site.exclude, site.depth, site.requisites)
 
     def candidates(self, urls: Sequence[str]) -> list[str]:

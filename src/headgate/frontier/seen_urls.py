@@ -42,11 +42,11 @@ class UrlSeen:
     def __contains__(self, url: str) -> bool:
         return (xxh3_64_intdigest(url.encode()) or _EMPTY_SLOT_STAND_IN) in self._hashes
 
-    def meet(self, urls: Sequence[str]) -> list[str]:
+    def add(self, urls: Sequence[str]) -> list[str]:
         """Add URLs; return the new ones, in order.
 
         >>> seen = UrlSeen()
-        >>> seen.meet(["http://a/", "http://b/"]), seen.meet(["http://b/", "http://c/"])
+        >>> seen.add(["http://a/", "http://b/"]), seen.add(["http://b/", "http://c/"])
         (['http://a/', 'http://b/'], ['http://c/'])
         """
         hashes = [xxh3_64_intdigest(url.encode()) or _EMPTY_SLOT_STAND_IN for url in urls]
@@ -280,12 +280,12 @@ class PageSeen:
     def __len__(self) -> int:
         return len(self._digests)
 
-    def meet(self, digest: bytes) -> int:
+    def add(self, digest: bytes) -> int:
         """Count a page; return how many of this content there were before. The first 64 bits of the
         digest count.
 
         >>> pages = PageSeen()
-        >>> [pages.meet(digest) for digest in (b"16 bytes of a sum", b"another of those.") * 2]
+        >>> [pages.add(digest) for digest in (b"16 bytes of a sum", b"another of those.") * 2]
         [0, 0, 1, 1]
         """
         key = _key(digest)

@@ -85,8 +85,8 @@ class UrlFilter:
         self._remember(candidates)
         if self.scope.requisites is not Requisites.NONE:
             # What is out of scope as a link may be needed by a page, so it is not yet seen.
-            return self._harmless(self.seen.meet(self._inside(candidates)))
-        return self._harmless(self._inside(self.seen.meet(candidates)))
+            return self._harmless(self.seen.add(self._inside(candidates)))
+        return self._harmless(self._inside(self.seen.add(candidates)))
 
     def needed(self, urls: Sequence[str]) -> list[str]:
         """The page requisites that are new and to be fetched, in order; they may have been refused
@@ -94,10 +94,10 @@ class UrlFilter:
         needed = [] if self._closed else self.scope.needed(urls)
         if may_carry_session(needed):
             needed = [without_session(url) for url in needed]
-        fresh = self.seen.meet(needed)
+        fresh = self.seen.add(needed)
         wanted = self.scope.not_excluded(fresh)
-        self.refused.note(Reason.OUT_OF_SCOPE, _without(fresh, wanted))
-        return self.shown.meet(self._harmless(wanted))
+        self.refused.record(Reason.OUT_OF_SCOPE, _without(fresh, wanted))
+        return self.shown.add(self._harmless(wanted))
 
     def pass_over(self, urls: Sequence[str], reason: Reason) -> None:
         """Count links that are not followed where they were found, if they are new and may be in
@@ -108,16 +108,16 @@ class UrlFilter:
         if len(passed) > _MOST_LATELY:
             passed.clear()
         passed.update([url for url in fresh if len(url) < _LONGEST_LATELY])
-        self.refused.note(reason, fresh)
+        self.refused.record(reason, fresh)
 
     def sitemaps(self, urls: Sequence[str]) -> list[str]:
         """The sitemaps that are on hosts of the site and new, up to the limit of a site."""
         own = [] if self._closed else self.scope.own([url for url in urls if is_web_url(url)])
         if len(own) < len(urls):
-            self.refused.note(Reason.OTHER_HOST, _without(urls, own))
+            self.refused.record(Reason.OTHER_HOST, _without(urls, own))
         fresh = [url for url in dict.fromkeys(own) if url not in self._sitemaps]
         room = MOST_SITEMAPS - len(self._sitemaps)
-        self.refused.note(Reason.SITEMAPS, fresh[room:])
+        self.refused.record(Reason.SITEMAPS, fresh[room:])
         self._sitemaps.update(fresh[:room])
         return fresh[:room]
 
@@ -125,34 +125,34 @@ class UrlFilter:
         """The new ones among seeds, which only have to be web URLs."""
         usable = [url for url in urls if is_web_url(url)]
         if len(usable) < len(urls):
-            self.refused.note(Reason.OUT_OF_SCOPE, [url for url in urls if not is_web_url(url)])
-        return self.seen.meet(usable)
+            self.refused.record(Reason.OUT_OF_SCOPE, [url for url in urls if not is_web_url(url)])
+        return self.seen.add(usable)
 
     def asked(self, urls: Sequence[str], depth: int) -> list[str]:
         """The new ones among known pages, found at this depth by an earlier run."""
         if depth == 0:
-            return [] if self._closed else self.seen.meet(self._following_seeds(urls))
+            return [] if self._closed else self.seen.add(self._following_seeds(urls))
         return self.recalled(urls)
 
     def redirect(self, target: str, depth: int, *, needed: bool = False) -> list[str]:
         """The target of a redirect of a page at this depth, if it is to be fetched; of one that is
         ``needed`` by a page, wherever a requisite may be."""
         if needed:
-            return self.needed([target]) or self.shown.meet(self.links([target]))
+            return self.needed([target]) or self.shown.add(self.links([target]))
         if depth == 0 and not self._closed and self.scope.follows_seed(target):
             self._lately.clear()  # may contain links to a host that has just joined the site
-            return self.seen.meet([without_session(target)])
+            return self.seen.add([without_session(target)])
         return self.links([target])
 
     def recall(self, urls: Sequence[str], depth: int, *, needed: bool = False) -> list[str]:
         """Accept again what was accepted before a crash, as page requisites or not; return those
         not yet recalled."""
         if needed:
-            self.shown.meet(urls)
+            self.shown.add(urls)
         elif depth == 0:
             self._following_seeds(urls)
         self._traps.count(urls)
-        return self.seen.meet(urls)
+        return self.seen.add(urls)
 
     def recall_settled(self, urls: Iterable[str]) -> None:
         """Mark URLs that ended before a crash as seen, so that `recall` leaves them out."""
@@ -169,7 +169,7 @@ class UrlFilter:
             return candidates
         inside = self.scope.inside(candidates)
         if len(inside) < len(candidates):
-            self.refused.note(Reason.OUT_OF_SCOPE, _without(candidates, inside))
+            self.refused.record(Reason.OUT_OF_SCOPE, _without(candidates, inside))
         return inside
 
     def _harmless(self, inside: list[str]) -> list[str]:
@@ -178,12 +178,12 @@ class UrlFilter:
         harmless, traps = self._traps.sift(inside)
         if traps:
             for trap, url in zip(traps, _without(inside, harmless), strict=True):
-                self.refused.note(trap, [url])
+                self.refused.record(trap, [url])
         return harmless
 
     def _note_elsewhere(self, strange: Sequence[str]) -> None:
         elsewhere = self.scope.elsewhere(strange)
-        self.refused.note(Reason.OTHER_HOST, elsewhere)
+        self.refused.record(Reason.OTHER_HOST, elsewhere)
         self._remember(elsewhere)
 
     def _remember(self, urls: Sequence[str]) -> None:
@@ -284,7 +284,7 @@ class SkippedUrls:
         self._examples: dict[str, list[str]] = {}
         self._fresh: dict[str, tuple[int, str]] = {}
 
-    def note(self, reason: str, urls: Sequence[str]) -> None:
+    def record(self, reason: str, urls: Sequence[str]) -> None:
         if urls:
             self._count(reason, len(urls), urls[:MOST_EXAMPLES])
             before, example = self._fresh.get(reason, (0, urls[0][:_LONGEST_EXAMPLE]))

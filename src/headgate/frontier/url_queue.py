@@ -112,12 +112,12 @@ class UrlQueue:
         self._held += len(urls)
         self._relieve()
 
-    def take(self, most: int) -> list[str]:
+    def pop(self, most: int) -> list[str]:
         """Take at most this many URLs of the first lane; at least one unless empty."""
         head = self._first_head()
         return self._took([head.popleft() for _ in range(min(most, len(head)))])
 
-    def take_spread(self, most: int) -> list[str]:
+    def pop_spread(self, most: int) -> list[str]:
         """The same, but evenly spread over the lane's head, not from its front: what was taken so
         far is then a fair sample, from which sizes and links of the others can be estimated."""
         head = self._first_head()
@@ -168,7 +168,7 @@ class UrlQueue:
         return lane
 
     def _load(self, number: int, lane: _Lane) -> None:
-        chunk = self._spill.take(number)
+        chunk = self._spill.pop(number)
         lane.head.extend(chunk)
         lane.spilled -= len(chunk)
         self._held += len(chunk)
@@ -230,7 +230,7 @@ class Spill(Protocol):
         """
         ...
 
-    def take(self, lane: int) -> list[str]:
+    def pop(self, lane: int) -> list[str]:
         """Remove and return the oldest chunk of a lane; called only for lanes that have one."""
         ...
 
@@ -244,7 +244,7 @@ class MemorySpill:
     def append(self, lane: int, urls: Sequence[str]) -> None:
         self.lanes.setdefault(lane, deque()).append(tuple(urls))
 
-    def take(self, lane: int) -> list[str]:
+    def pop(self, lane: int) -> list[str]:
         chunks = self.lanes[lane]
         chunk = chunks.popleft()
         if not chunks:

@@ -72,7 +72,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     site: str
     """Whose share of the budget the bytes come from."""
     expected_bytes: int
-    """Estimate of the response's wire bytes, paid to the governor before the request is sent."""
+    """Estimate of the response's wire bytes, paid to the rate limiter before the request."""
     max_bytes: int
     """A longer body is cut off there, and the fetch marked truncated."""
     headers: tuple[tuple[str, str], ...] = ()

@@ -184,7 +184,7 @@ class LocalMoment(msgspec.Struct, frozen=True):
 class Calendar:
     """A time zone and a country's holidays.
 
-    >>> Calendar.of(ZoneInfo("Africa/Nairobi"), "KE").moment(1_792_465_200)  # Mashujaa Day
+    >>> Calendar.from_zone(ZoneInfo("Africa/Nairobi"), "KE").moment(1_792_465_200)  # Mashujaa Day
     LocalMoment(minute=360.0, kind=<DayKind.HOLIDAY: 0>, instant=1792465200)
     """
 
@@ -194,7 +194,7 @@ class Calendar:
     _holidays: Container[date] = field(default=frozenset(), compare=False, repr=False)
 
     @classmethod
-    def of(cls, zone: ZoneInfo, country: str = "") -> Calendar:
+    def from_zone(cls, zone: ZoneInfo, country: str = "") -> Calendar:
         return cls(zone, country, _holidays_of(country) if country else frozenset())
 
     def moment(self, instant: float) -> LocalMoment:

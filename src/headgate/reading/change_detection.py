@@ -34,7 +34,7 @@ _MOST_BYTES = 4_000_000
 def counted_digest(body: bytes, content_type: str, noise: Noise) -> bytes:
     """Sixteen bytes that change when the page does; ``body`` is the decoded content.
 
-    >>> noise = Noise.of()
+    >>> noise = Noise.from_rules()
     >>> old = counted_digest(b"<p>5 EUR<p>7 views", "text/html", noise)
     >>> old == counted_digest(b"<div>5 <b>EUR</b></div>8 views", "text/html", noise)
     True
@@ -117,10 +117,10 @@ class Noise:
     elements: ElementNames | None = None
 
     @classmethod
-    def of(cls, ignore: Sequence[str] = ()) -> Noise:
+    def from_rules(cls, ignore: Sequence[str] = ()) -> Noise:
         """The default noise and the user's rules.
 
-        >>> noise = Noise.of([r"Offer \\d+", "css:.clock"])
+        >>> noise = Noise.from_rules([r"Offer \\d+", "css:.clock"])
         >>> noise.without("Offer 12: 1,204 views on 3 May 2026, 5 EUR")
         ': on , 5 EUR'
         """
@@ -131,7 +131,7 @@ class Noise:
         return cls(
             True,
             tuple(line_pattern(rule) for rule in ignore if not rule.startswith(CSS_MARK)),
-            ElementNames.of(selectors) if selectors else None,
+            ElementNames.from_selectors(selectors) if selectors else None,
         )
 
     def without(self, line: str) -> str:
@@ -154,8 +154,8 @@ EXACT = Noise(usual=False)
 
 @lru_cache(maxsize=1_000)
 def noise_of(ignore: tuple[str, ...]) -> Noise:
-    """`Noise.of`, cached."""
-    return Noise.of(ignore)
+    """`Noise.from_rules`, cached."""
+    return Noise.from_rules(ignore)
 
 
 _TAG = re.compile(
@@ -244,10 +244,10 @@ class ElementNames:
     """Bits of the steps that name an element."""
 
     @classmethod
-    def of(cls, selectors: Sequence[Selector]) -> ElementNames:
+    def from_selectors(cls, selectors: Sequence[Selector]) -> ElementNames:
         """
         >>> from headgate.model.selector import parse_selectors
-        >>> names = ElementNames.of(parse_selectors("p > .views"))
+        >>> names = ElementNames.from_selectors(parse_selectors("p > .views"))
         >>> names.taken_out("<p>Tea <i class=views>7</i> <b><i class=views>8</i></b>")
         '<p>Tea <i class=views></i> <b><i class=views>8</i></b>'
         """

@@ -297,7 +297,7 @@ class RobotsRules(msgspec.Struct, frozen=True):
         """
         reader = _Reader(agent.lower())
         for field, value in _lines(body):
-            reader.take(field, value)
+            reader.add(field, value)
         return reader.rules()
 
     def allows(self, url: str) -> bool:
@@ -339,7 +339,7 @@ class _Reader:
         self._delays: dict[str, float] = {}
         self._sitemaps: dict[str, None] = {}
 
-    def take(self, field: str, value: str) -> None:
+    def add(self, field: str, value: str) -> None:
         match field:
             case "user-agent":
                 self._take_agent(value)

@@ -49,7 +49,7 @@ def report_page(report: RunReport) -> str:
 
     The page; the same report gives the same text.
     """
-    words = ReportWords.of(report)
+    words = ReportWords.from_report(report)
     order = site_numbers(report.sites)
     span = report_span(report)
     scales = (TimeScale(span), TimeScale.narrow(span))

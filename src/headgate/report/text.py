@@ -30,7 +30,7 @@ _MOST_NAMED = 5
 def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> str:
     """Headline, amounts, and what went wrong; ``page`` is where the report page is, ``linked``
     whether links said what was fetched, and not a program of the user's."""
-    words = ReportWords.of(report)
+    words = ReportWords.from_report(report)
     lines = [f"{words.headline}.", f"{words.amounts}.", *policy_words(report), *order_words(report)]
     late = late_sites(report)
     lines += _listed("Late", (f"{site.name} by {duration_at_least(by)}" for site, by in late))

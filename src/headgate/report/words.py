@@ -68,7 +68,7 @@ class ReportWords(msgspec.Struct, frozen=True):
     """Sites, pages, bytes and time."""
 
     @classmethod
-    def of(cls, report: RunReport) -> ReportWords:
+    def from_report(cls, report: RunReport) -> ReportWords:
         begin = _not_over(report)
         if report.nothing_fetched and not begin:
             return cls(_nothing(report), _amounts(report))

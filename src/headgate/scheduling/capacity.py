@@ -60,10 +60,10 @@ class Capacity:
         self._columns = columns
 
     @classmethod
-    def of(cls, pieces: Iterable[tuple[float, float]]) -> Capacity:
+    def from_pieces(cls, pieces: Iterable[tuple[float, float]]) -> Capacity:
         """From (start, rate) pairs in order of time.
 
-        >>> capacity = Capacity.of([(0, 100), (10, 0), (20, 50)])
+        >>> capacity = Capacity.from_pieces([(0, 100), (10, 0), (20, 50)])
         >>> float(capacity.bytes_by(25)), float(capacity.time_of(1100))
         (1250.0, 22.0)
         """
@@ -90,7 +90,7 @@ class Capacity:
 
     @classmethod
     def constant(cls, rate: float) -> Capacity:
-        return cls.of([(0.0, rate)])
+        return cls.from_pieces([(0.0, rate)])
 
     @property
     def starts(self) -> FloatArray:
@@ -209,7 +209,7 @@ class Capacity:
     def until(self, time: float, then: Capacity) -> Capacity:
         """This budget up to a time after 0, and another from there on.
 
-        >>> Capacity.constant(100.0).until(10.0, Capacity.of([(0, 5), (7, 9)])).pieces
+        >>> Capacity.constant(100.0).until(10.0, Capacity.from_pieces([(0, 5), (7, 9)])).pieces
         [(0.0, 100.0), (10.0, 5.0), (17.0, 9.0)]
         """
         pieces = [*self.before(time), *((start + time, rate) for start, rate in then.pieces)]
@@ -344,7 +344,7 @@ def unrolled(budget: Budget, start: RunStart, weeks: int, demand: Demand) -> Cap
         if demand.work > use.left:  # else it never runs out
             spent = [(at, min(rate, usable)) for at, rate in pieces]
             pieces = within_quota(spent, use, horizon=weeks * WEEK_SECONDS)
-    return Capacity.of(pieces)
+    return Capacity.from_pieces(pieces)
 
 
 def _by_timetable(timetable: Timetable, start: datetime, weeks: int) -> list[tuple[float, float]]:

@@ -36,7 +36,7 @@ _SAME_MOMENT = 1 + 1e-12
 def event_schedule(problem: Problem, order: IntArray | Sequence[int]) -> Schedule:
     """The schedule that serves sites in the given order.
 
-    >>> problem = Problem.of([60.0, 40.0], budget=10.0, caps=[6.0, np.inf])
+    >>> problem = Problem.from_arrays([60.0, 40.0], budget=10.0, caps=[6.0, np.inf])
     >>> event_schedule(problem, [0, 1]).site_ends.tolist()
     [10.0, 10.0]
     """

@@ -39,7 +39,7 @@ def genetic(
     >>> bool(9.999 < (work / rates).max() < 10.1)  # all together at 10 s is best
     True
     """
-    space = GenomeSpace.of(work, deadlines, budget, caps, objective)
+    space = GenomeSpace.from_arrays(work, deadlines, budget, caps, objective)
     population = rng.random((POPULATION, len(work)))
     cost = space.cost(population)
     for _ in range(GENERATIONS):
@@ -102,7 +102,7 @@ class GenomeSpace:
     floors: FloatArray
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         work: FloatArray,
         deadlines: FloatArray,
@@ -177,7 +177,7 @@ def differential_evolution(
     >>> bool(9.999 < (work / rates).max() < 10.001)
     True
     """
-    space = GenomeSpace.of(work, deadlines, budget, caps, objective)
+    space = GenomeSpace.from_arrays(work, deadlines, budget, caps, objective)
     population = rng.random((POPULATION, len(work)))
     cost = space.cost(population)
     for _ in range(GENERATIONS):

@@ -243,8 +243,8 @@ def _pieces_until(capacity: Capacity, end: float) -> tuple[RatePiece, ...]:
 def feasibility(problem: Problem) -> Verdict:
     """In O(n log n), or what water-filling takes.
 
-    >>> problem = Problem.of([60.0, 40.0], [6.0, 10.0], budget=10.0)
-    >>> feasibility(problem), feasibility(Problem.of([61.0], [6.0], budget=10.0))
+    >>> problem = Problem.from_arrays([60.0, 40.0], [6.0, 10.0], budget=10.0)
+    >>> feasibility(problem), feasibility(Problem.from_arrays([61.0], [6.0], budget=10.0))
     (<Verdict.FEASIBLE: 'feasible'>, <Verdict.INFEASIBLE: 'infeasible'>)
     """
     if not deadlines_can_be_met(problem):

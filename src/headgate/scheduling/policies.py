@@ -1,7 +1,7 @@
 """Every planning policy by its published name; ``headgate`` is our own and the default.
 
 A new one is a file with its algorithm and a row here: ``tests/contract/test_policy.py`` plays it,
-and `headgate.scheduling.policy_following` lets it drive a crawl.
+and `headgate.scheduling.policy_follower` lets it drive a crawl.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
     objective: Objective = Objective.MAKESPAN
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         work: object,
         deadlines: object = None,

@@ -43,6 +43,7 @@ __all__ = [
     "SiteArrived",
     "SiteEnded",
     "Started",
+    "apply_event",
     "begin",
     "deadlines_ahead",
     "open_next",
@@ -50,7 +51,6 @@ __all__ = [
     "serve_in_order",
     "set_rates",
     "sites_ahead",
-    "take_in",
     "warm_up",
 ]
 
@@ -167,7 +167,7 @@ class CrawlState:
         sites = [self.sites[name] for name in names]
         deadlines = [self._aim(site, reserve) - self.now for site in sites]
         peak = self.capacity.peak
-        return Problem.of(
+        return Problem.from_arrays(
             [site.work(reserve.size) for site in sites],
             deadlines,
             budget=self._budget_ahead(),
@@ -260,11 +260,11 @@ def replan(state: CrawlState, event: Event) -> dict[str, float]:
     >>> replan(state, BudgetChanged(5.0, Capacity.constant(50.0)))
     {'a': 50.0, 'b': 0.0}
     """
-    take_in(state, event)
+    apply_event(state, event)
     return set_rates(state)
 
 
-def take_in(state: CrawlState, event: Event) -> None:
+def apply_event(state: CrawlState, event: Event) -> None:
     """Update the state to the event; rates are not changed."""
     _advance(state, event.now)
     _apply(state, event)

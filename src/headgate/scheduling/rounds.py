@@ -53,7 +53,7 @@ def re_alloc(
 
     Any other order of waiting than by deadline is for experiments.
 
-    >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
+    >>> problem = Problem.from_arrays([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
     >>> re_alloc(problem).site_ends
     array([4.5, 4.5, 6. ])
     """
@@ -67,7 +67,7 @@ def re_alloc(
 def alloc_once(problem: Problem) -> Schedule:
     """AllocOnce: rates for the first m sites, inherited ever after.
 
-    >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
+    >>> problem = Problem.from_arrays([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
     >>> alloc_once(problem).site_ends
     array([4.5 , 4.5 , 6.75])
     """
@@ -90,7 +90,7 @@ def re_alloc_pro_data_amount(problem: Problem) -> Schedule:
     Without caps all of a round end together, so the makespan is the least possible. With caps the
     round lasts until its last site ends.
 
-    >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
+    >>> problem = Problem.from_arrays([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
     >>> re_alloc_pro_data_amount(problem).site_ends
     array([4.5, 4.5, 6. ])
     """
@@ -232,7 +232,7 @@ def constant_rates(problem: Problem, allocate: Allocate) -> Schedule:
     The schedule of an allocation; refuses more sites than slots.
 
     >>> from headgate.scheduling.allocation import m_sumt
-    >>> constant_rates(Problem.of([1.0, 4.0, 9.0], budget=60.0), m_sumt).site_ends
+    >>> constant_rates(Problem.from_arrays([1.0, 4.0, 9.0], budget=60.0), m_sumt).site_ends
     array([0.1, 0.2, 0.3])
     """
     if len(problem) > problem.slots:

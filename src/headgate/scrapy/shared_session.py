@@ -23,7 +23,7 @@ from headgate.crawling.progress import Progress
 from headgate.engine.budget import is_unlimited
 from headgate.engine.chosen_policy import followed_policy
 from headgate.engine.clock import AwakeClock, SystemClock, time_left
-from headgate.engine.forecasting import forecast_sites
+from headgate.engine.forecasts import forecast_sites
 from headgate.engine.session import conducting
 from headgate.features.survey.wrapping_up import registrable_domain
 from headgate.fetching.client import HttpFetcher
@@ -38,7 +38,7 @@ from headgate.report.text import report_text
 from headgate.scheduling.arrays import FloatArray
 from headgate.scheduling.capacity import budget_capacity
 from headgate.scheduling.policies import Policy
-from headgate.scheduling.policy_following import Following
+from headgate.scheduling.policy_follower import PolicyFollower
 from headgate.scheduling.rounds import constant_rates
 from headgate.scrapy.settings import HeadgateSettings
 from headgate.scrapy.spider_fleet import SpiderFleet, SpiderSite
@@ -153,7 +153,7 @@ class SharedSession:
         known = self.fleet.sites.get(name)
         if known is not None:
             return known
-        return self.fleet.sites.meet(self._of_file.get(name) or Site(name, seeds=(url,)))
+        return self.fleet.sites.add(self._of_file.get(name) or Site(name, seeds=(url,)))
 
     def want(self, known: SpiderSite) -> None:
         """Something of the site is asked for: it needs a task, if it has none."""
@@ -228,7 +228,7 @@ class SiteNames:
     """
 
     def __init__(self, sites: Sequence[Site]) -> None:
-        self._scopes = [(site.name, Scope.of(site)) for site in sites]
+        self._scopes = [(site.name, Scope.for_site(site)) for site in sites]
         self._registered = registrable_domain()
         self._of_url: Callable[[str], str] = lru_cache(_REMEMBERED)(self._find)
 
@@ -272,7 +272,7 @@ def equal_shares(work: FloatArray, _: FloatArray, budget: float, caps: FloatArra
     return rates
 
 
-def sharing_equally() -> Following:
+def sharing_equally() -> PolicyFollower:
     """As the manager follows it."""
     policy = Policy("equal shares", lambda problem, _: constant_rates(problem, equal_shares))
-    return Following(policy, np.random.default_rng(0))
+    return PolicyFollower(policy, np.random.default_rng(0))

@@ -72,7 +72,7 @@ class SpiderFleet:
         self.wake()
 
     def start(self, task: Task) -> None:
-        known = self.sites.meet(task.site)
+        known = self.sites.add(task.site)
         assert task.name not in self._running, f"{task.name} runs already"
         known.begin(self._clock.now(), task.visit)
         self._running[task.name] = known
@@ -253,7 +253,7 @@ class SpiderSites:
     def get(self, name: str) -> SpiderSite | None:
         return self._known.get(name)
 
-    def meet(self, site: Site) -> SpiderSite:
+    def add(self, site: Site) -> SpiderSite:
         """The counters of a site, which may be new."""
         known = self._known.get(site.name)
         if known is None:

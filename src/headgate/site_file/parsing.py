@@ -218,7 +218,7 @@ def _sites(table: _Table, own_bandwidth: BytesPerSecond | Timetable | None) -> t
         raise table.error("there are no sites; add a table like [site.docs] for each")
     if len(table.values) > MOST_SITES:
         first_too_many = (*table.at, list(table.values)[MOST_SITES])
-        line = TomlPositions.of(table.source.text).line_of(first_too_many)
+        line = TomlPositions.from_text(table.source.text).line_of(first_too_many)
         raise table.source.too_many_sites(line)
     sites = tuple(_site(table.table(name), name) for name in table.values)
     for site in sites:

@@ -93,7 +93,7 @@ class SiteFileText(msgspec.Struct, frozen=True):
         except tomllib.TOMLDecodeError as error:
             raise self._syntax_error(str(error)) from None
         except RecursionError:
-            line = TomlPositions.of(self.text).too_deep or 1
+            line = TomlPositions.from_text(self.text).too_deep or 1
             raise self.error_on(line, "values are nested too deeply") from None
         except ValueError:
             digits = re.search(r"[0-9_]{4000,}", self.text)
@@ -102,7 +102,7 @@ class SiteFileText(msgspec.Struct, frozen=True):
 
     def error(self, problem: str, at: Path) -> SiteFileError:
         """An error about a table, a key or a list's element."""
-        line = TomlPositions.of(self.text).line_of(at)
+        line = TomlPositions.from_text(self.text).line_of(at)
         return self.error_on(line, problem, key=_as_written(at))
 
     def error_on(self, line: int, problem: str, key: str = "") -> SiteFileError:
@@ -126,7 +126,7 @@ class SiteFileText(msgspec.Struct, frozen=True):
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
         problem = message[: place.start()] if place else message
         line = int(place[1]) if place and place[1] else self.text.rstrip().count("\n") + 1
-        positions = TomlPositions.of(self.text)
+        positions = TomlPositions.from_text(self.text)
         statement = positions.statement_at(line)
         if statement and re.match("Cannot (declare|overwrite|mutate|redefine)", problem):
             return self._defined_twice(positions, statement)
@@ -227,10 +227,10 @@ class TomlPositions(msgspec.Struct):
     """The first line on which values are nested deeper than `DEEPEST`."""
 
     @classmethod
-    def of(cls, text: str) -> TomlPositions:
+    def from_text(cls, text: str) -> TomlPositions:
         """Walk a text.
 
-        >>> positions = TomlPositions.of('[site."a b"]\\nseeds = [\\n  "x",\\n  "y",\\n]')
+        >>> positions = TomlPositions.from_text('[site."a b"]\\nseeds = [\\n  "x",\\n  "y",\\n]')
         >>> positions.line_of(("site", "a b")), positions.line_of(("site", "a b", "seeds", 1))
         (1, 4)
         """

@@ -283,7 +283,7 @@ def read_country(value: object, zone: ZoneInfo) -> Calendar:
     """The calendar of a country, in a time zone."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z]{2}", value):
         raise UserMistake(f"{shown(value)} is not a country; write its two letters, like 'KE'")
-    return Calendar.of(zone, value)
+    return Calendar.from_zone(zone, value)
 
 
 def read_timetable(value: object, zone: ZoneInfo) -> Timetable:

@@ -68,7 +68,7 @@ class DiskSpill:
         segment.chunks += 1
         self._lanes.setdefault(lane, deque()).append(chunk)
 
-    def take(self, lane: int) -> list[str]:
+    def pop(self, lane: int) -> list[str]:
         chunks = self._lanes[lane]
         chunk = chunks[0]
         with reading(self._folder):

@@ -51,7 +51,7 @@ class StoredPage:
         """All columns of ``pages.parquet``, and the ``run``."""
 
     @classmethod
-    def of(cls, run: RunFolder, site: str, row: PageRow) -> StoredPage:
+    def from_row(cls, run: RunFolder, site: str, row: PageRow) -> StoredPage:
         """From a row of a journal."""
         columns = {name: _plain(kind, get(row)) for name, (kind, get) in PAGE_COLUMNS.items()}
         return cls(run.collection, {"run": run.stamp, "site": site, **columns})

@@ -120,7 +120,7 @@ class MemoryStore:
     def record(self, entry: JournalEntry) -> None:
         self._waiting.entries.append(entry)
 
-    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
+    def add_note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
         self._waiting.notes.append((url, wall_time, tuple(fields)))
 
     def finish(self) -> None:

@@ -2,7 +2,7 @@
 
 Answers come from a pure function, like `seeded_servers`. The rest works as in the real fetcher: a
 response comes piece by piece, at its server's speed; each piece is paid at the same meter as in a
-real crawl, and has arrived once it is paid. So the line carries in any second what the governor
+real crawl, and has arrived once it is paid. So the line carries in any second what the limiter
 granted in it.
 """
 
@@ -23,7 +23,7 @@ from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.ports import Clock
 from headgate.fetching.client import FetcherSettings
 from headgate.fetching.errors import FetchFault
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.fetching.response import ResponseFilter
 from headgate.model.fetch import (
     NOTHING_ANNOUNCED,
@@ -272,7 +272,7 @@ class _Coming:
 def _coming(request: FetchRequest, answer: Answer) -> _Coming:
     """By what the server does, and then by what is wanted of it, as the real fetcher judges."""
     head, body, cut, fault = _head(answer), answer.body, "", answer.fault
-    wanted = ResponseFilter.of(request)
+    wanted = ResponseFilter.for_request(request)
     if wanted is not None and fault is None:
         try:
             wanted.judge(answer.status, answer.headers, int(len(body) * answer.announced))

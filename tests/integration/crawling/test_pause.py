@@ -21,7 +21,7 @@ from headgate.model.site import Site
 from headgate.scheduling.capacity import Capacity
 from headgate.storage.collection import Collection
 
-PAUSE = Capacity.of([(0.0, 200e3), (1.0, 0.0), (7.0, 400e3)])
+PAUSE = Capacity.from_pieces([(0.0, 200e3), (1.0, 0.0), (7.0, 400e3)])
 
 
 async def crawl(out: Path, site: Site) -> list[tuple[float, Progress, int]]:

@@ -82,7 +82,7 @@ class SlowDisk:
 
     def record(self, entry: JournalEntry) -> None: ...
 
-    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
+    def add_note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
 
     def finish(self) -> None:
         self.ended = True
@@ -110,7 +110,7 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
     async def crawl() -> Progress:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
-        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        frontier = Frontier(Scope.for_site(site), MemorySpill(), rules)
         tools = Tools(
             frontier,
             InstantWeb(),
@@ -143,7 +143,7 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
     async def crawl() -> Progress:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
-        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        frontier = Frontier(Scope.for_site(site), MemorySpill(), rules)
         tools = Tools(
             frontier,
             InstantWeb(),
@@ -170,7 +170,7 @@ def test_a_rate_that_changes_before_the_start_does_not_end_the_run() -> None:
     async def crawl() -> Progress:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
-        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        frontier = Frontier(Scope.for_site(site), MemorySpill(), rules)
         tools = Tools(
             frontier,
             InstantWeb(),

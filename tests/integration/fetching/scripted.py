@@ -21,7 +21,7 @@ from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 
 PATIENT = Limits(

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import HttpFetcher
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 
 from .scripted import (

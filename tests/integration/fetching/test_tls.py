@@ -18,7 +18,7 @@ import uvloop
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, TlsFacts
 
 from .scripted import PATIENT, Server, Wire, asking, page

@@ -48,7 +48,7 @@ def crawl_once(folder: Path) -> RunFolder:
         spool.put(Page(replace(whole, payload=whole.payload[:50], truncated="time"), 2))
         spool.put(Page(make_failure(9), 2))
         spool.put(Page(replace(make_fetched(10), url=make_robots_url()), 0, role=Role.ROBOTS))
-        spool.note(make_url(11), NOON, [("robots", "Disallow: /page/11")])
+        spool.add_note(make_url(11), NOON, [("robots", "Disallow: /page/11")])
         end_run(run, spool)
     return run
 

@@ -153,7 +153,7 @@ def test_a_spill_on_a_full_disk_keeps_its_lanes(tiny_disk: Path) -> None:
     with pytest.raises(WorldFault, match="No space left"):
         append_until_refused()
     spill.check()
-    assert [spill.take(0) for _ in chunks] == chunks
+    assert [spill.pop(0) for _ in chunks] == chunks
     spill.append(0, ["again"])
     spill.close()
 

@@ -21,7 +21,7 @@ from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import load_ignore_rules, save_ignore_rules
 from headgate.storage.sealing import seal_volume
 
-USUAL = Noises(Noise.of())
+USUAL = Noises(Noise.from_rules())
 
 
 def body(version: int, views: int = 0) -> bytes:
@@ -102,7 +102,7 @@ def test_a_sites_own_rules(tmp_path: Path) -> None:
     visit(run, 1, {0: body(1)})
     visit(run, 2, {0: body(2)})
     for rule in (r"price \d+", "css:p"):
-        own = Noises(EXACT, {"docs": Noise.of([rule])})
+        own = Noises(EXACT, {"docs": Noise.from_rules([rule])})
         changes, unremarkable = told(tmp_path, [run], own)
         assert [change.change for change in changes] == [Change.NEW]
         assert unremarkable == 1

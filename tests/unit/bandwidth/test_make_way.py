@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.bandwidth.make_way import FIRST_RATE, Yielding
+from headgate.bandwidth.make_way import FIRST_RATE, DelayController
 from headgate.bandwidth.queueing_delay import LineDelay
 from headgate_lab.worlds.shared_line import SharedLine, Times
 
@@ -30,7 +30,7 @@ def between(begin: float, end: float) -> Times:
 
 
 def world(
-    yielding: Yielding | None,
+    yielding: DelayController | None,
     rate: Callable[[float], float] = lambda _: LINE,
     *,
     bulk: Times = never,
@@ -45,14 +45,14 @@ def world(
 
 
 def test_an_idle_line_is_used() -> None:
-    line = world(Yielding(math.inf))
+    line = world(DelayController(math.inf))
     line.run(8.0)
     assert line.run(40.0).use > 0.82
 
 
 def test_a_download_keeps_what_it_has_alone() -> None:
     alone = world(None, bulk=always).run(25.0).bulk_bytes
-    yielding = Yielding(math.inf)
+    yielding = DelayController(math.inf)
     line = world(yielding, bulk=lambda now: now >= 10.0)
     line.run(10.0)
     assert line.run(35.0).bulk_bytes > 0.93 * alone
@@ -62,7 +62,7 @@ def test_a_download_keeps_what_it_has_alone() -> None:
 
 def test_small_pages_hardly_notice() -> None:
     alone = world(None, small=always).run(20.0).small_p95()
-    line = world(Yielding(math.inf), small=always)
+    line = world(DelayController(math.inf), small=always)
     line.run(8.0)
     assert line.run(30.0).small_p95() < alone + 0.05
 
@@ -72,7 +72,7 @@ def test_small_pages_do_not_wait_long_on_a_line_that_changes() -> None:
         return 0.44 * LINE if now % 4.0 < 2.0 else 0.34 * LINE
 
     alone = world(None, rate, small=always, queue_bytes=100_000.0).run(40.0).small_p95()
-    line = world(Yielding(math.inf), rate, small=always, queue_bytes=100_000.0)
+    line = world(DelayController(math.inf), rate, small=always, queue_bytes=100_000.0)
     line.run(8.0)
     outcome = line.run(60.0)
     assert outcome.small_p95() < alone + 0.042
@@ -80,7 +80,7 @@ def test_small_pages_do_not_wait_long_on_a_line_that_changes() -> None:
 
 
 def test_it_comes_back_when_the_line_is_idle_again() -> None:
-    yielding = Yielding(math.inf)
+    yielding = DelayController(math.inf)
     line = world(yielding, bulk=between(8.0, 20.0))
     line.run(19.0)
     assert yielding.rate < 0.05 * LINE
@@ -89,7 +89,7 @@ def test_it_comes_back_when_the_line_is_idle_again() -> None:
 
 
 def test_the_floor_and_the_ceiling_hold() -> None:
-    yielding = Yielding(0.5 * LINE, floor=60_000.0)
+    yielding = DelayController(0.5 * LINE, floor=60_000.0)
     line = world(yielding, bulk=lambda now: now >= 10.0)
     assert line.run(10.0).use < 0.51
     line.run(13.0)
@@ -98,14 +98,14 @@ def test_the_floor_and_the_ceiling_hold() -> None:
 
 
 def test_a_line_that_becomes_slower_is_followed() -> None:
-    line = world(Yielding(math.inf), lambda now: LINE if now < 15.0 else 0.3 * LINE)
+    line = world(DelayController(math.inf), lambda now: LINE if now < 15.0 else 0.3 * LINE)
     line.run(22.0)
     assert line.run(40.0).use > 0.6
     assert line.waiting < 100_000
 
 
 def test_a_crawl_that_wants_little_is_not_held_back() -> None:
-    yielding = Yielding(math.inf)
+    yielding = DelayController(math.inf)
     line = world(yielding, wanted=200_000.0)
     line.run(8.0)
     assert line.run(20.0).crawled_bytes == pytest.approx(12.0 * 200_000, rel=0.05)
@@ -113,7 +113,7 @@ def test_a_crawl_that_wants_little_is_not_held_back() -> None:
 
 
 def test_nobody_answers_and_the_rate_falls_to_the_floor() -> None:
-    yielding = Yielding(math.inf)
+    yielding = DelayController(math.inf)
     line = world(yielding)
     line.run(10.0)
     line.probes_answered = False
@@ -125,7 +125,7 @@ def test_nobody_answers_and_the_rate_falls_to_the_floor() -> None:
 
 
 def test_a_longer_way_is_taken_for_one() -> None:
-    yielding = steady(Yielding(math.inf), trip=0.02, seconds=5.0, begin=0.0)
+    yielding = steady(DelayController(math.inf), trip=0.02, seconds=5.0, begin=0.0)
     before = yielding.rate
     steady(yielding, trip=0.09, seconds=10.0, begin=5.0)
     assert yielding.rate == yielding.floor
@@ -134,7 +134,7 @@ def test_a_longer_way_is_taken_for_one() -> None:
 
 
 def test_a_standing_queue_is_looked_under_now_and_then() -> None:
-    yielding = steady(Yielding(math.inf), trip=0.020, seconds=3.0, begin=0.0)
+    yielding = steady(DelayController(math.inf), trip=0.020, seconds=3.0, begin=0.0)
     rates = []
     for tick in range(1200):
         now = 3.0 + tick * 0.05
@@ -144,7 +144,9 @@ def test_a_standing_queue_is_looked_under_now_and_then() -> None:
     assert len(dips) == 1, "once in 45 s"
 
 
-def steady(yielding: Yielding, *, trip: float, seconds: float, begin: float) -> Yielding:
+def steady(
+    yielding: DelayController, *, trip: float, seconds: float, begin: float
+) -> DelayController:
     for tick in range(int(seconds / 0.05)):
         now = begin + tick * 0.05
         yielding.delay.add("a", trip, now)
@@ -170,7 +172,7 @@ def test_whatever_is_heard_the_rate_stays_between_floor_and_ceiling(
     news: list[tuple[float, float | None, float]], ceiling: float, floor: float | None
 ) -> None:
     """Clocks that jump to and fro, answers of all lengths and none, rates of all sizes."""
-    yielding = Yielding(ceiling, floor)
+    yielding = DelayController(ceiling, floor)
     now = 0.0
     for jump, trip, came in news:
         now += jump
@@ -208,5 +210,5 @@ def test_a_distance_is_forgotten_after_ten_minutes() -> None:
 
 
 def test_it_begins_gently() -> None:
-    assert Yielding(math.inf).rate == FIRST_RATE
-    assert Yielding(1_000.0).rate == 1_000.0
+    assert DelayController(math.inf).rate == FIRST_RATE
+    assert DelayController(1_000.0).rate == 1_000.0

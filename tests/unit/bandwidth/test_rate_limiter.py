@@ -1,4 +1,4 @@
-"""The governor's promises, on any sequence of claims, grants, settlements and rate changes."""
+"""The rate limiter's promises, on any sequence of claims, grants, settlements and rate changes."""
 
 from __future__ import annotations
 

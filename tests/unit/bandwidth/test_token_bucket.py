@@ -21,7 +21,7 @@ def test_takes_no_more_than_rate_burst_and_one_amount(
     for pause, amount in steps:
         now += pause
         if bucket.ready_time() <= now:
-            bucket.take(amount, now)
+            bucket.consume(amount, now)
             taken.append((now, amount))
         bucket.check()
     largest = max(amount for _, amount in taken)
@@ -36,7 +36,7 @@ def test_takes_no_more_than_rate_burst_and_one_amount(
 @given(rate=st.floats(1, 1e6), debt=st.floats(0, 1e6), start=st.floats(0, 1e6))
 def test_is_ready_when_it_said(rate: float, debt: float, start: float) -> None:
     bucket = TokenBucket(rate, 0.0, start)
-    bucket.take(debt, start)
+    bucket.consume(debt, start)
     ready = bucket.ready_time()
     assert abs(bucket.tokens(ready)) <= 1e-6 * rate + 1e-6
     assert ready >= start
@@ -44,7 +44,7 @@ def test_is_ready_when_it_said(rate: float, debt: float, start: float) -> None:
 
 def test_a_rate_of_zero_never_recovers_until_it_changes() -> None:
     bucket = TokenBucket(0.0, 10.0, 0.0)
-    bucket.take(20.0, 1.0)
+    bucket.consume(20.0, 1.0)
     assert bucket.ready_time() == math.inf
     bucket.set_rate(10.0, 10.0, 5.0)
     assert bucket.ready_time() == 7.0
@@ -52,7 +52,7 @@ def test_a_rate_of_zero_never_recovers_until_it_changes() -> None:
 
 def test_an_infinite_rate_never_runs_out() -> None:
     bucket = TokenBucket(math.inf, 10.0, 0.0)
-    bucket.take(1e12, 0.0)
+    bucket.consume(1e12, 0.0)
     assert bucket.tokens(0.0) == math.inf
     bucket.set_rate(10.0, 5.0, 1.0)
     assert bucket.tokens(1.0) == 0.0
@@ -60,15 +60,15 @@ def test_an_infinite_rate_never_runs_out() -> None:
 
 def test_what_is_given_back_may_pass_the_burst_but_savings_may_not() -> None:
     bucket = TokenBucket(10.0, 100.0, 0.0)
-    bucket.take(50.0, 0.0)
+    bucket.consume(50.0, 0.0)
     bucket.give_back(500.0, 0.0)
     assert bucket.tokens(0.0) == 300.0
     assert bucket.tokens(60.0) == 300.0, "nor does it grow"
-    bucket.take(250.0, 60.0)
+    bucket.consume(250.0, 60.0)
     assert bucket.tokens(120.0) == 100.0
 
 
 def test_time_does_not_go_back() -> None:
     bucket = TokenBucket(10.0, 100.0, 10.0)
-    bucket.take(100.0, 10.0)
+    bucket.consume(100.0, 10.0)
     assert bucket.tokens(5.0) == -100.0

@@ -44,7 +44,7 @@ def test_weights_of_a_measure_go_by_minute_and_kind_of_day() -> None:
 
 def test_the_budget_ahead_goes_by_budget_and_time() -> None:
     made = state()
-    turning = Capacity.of([(0.0, 100.0), (10.0, 50.0)])
+    turning = Capacity.from_pieces([(0.0, 100.0), (10.0, 50.0)])
     for capacity, now in ((made.capacity, 0.0), (turning, 0.0), (turning, 20.0), (turning, 5.0)):
         made.capacity, made.now = capacity, now
         ahead = made.problem(["a"]).capacity

@@ -153,7 +153,7 @@ def test_a_date_goes_by_its_text_alone_and_long_ones_are_not_kept() -> None:
 def test_noise_goes_by_the_users_rules() -> None:
     for rules, left in (((), "Offer 12"), (("offer \\d+",), ""), (("offer",), "12")) * 2:
         assert noise_of(rules).without("Offer 12") == left
-        assert noise_of(rules) == Noise.of(rules)
+        assert noise_of(rules) == Noise.from_rules(rules)
     assert noise_of.cache_info().maxsize == 1_000
 
 

@@ -210,11 +210,11 @@ def test_a_look_that_is_wanted_does_not_wait_for_the_next() -> None:
         )
         running = asyncio.create_task(control_loop.run())
         await asyncio.sleep(10.0)
-        control_loop.look_now()
-        control_loop.look_now()
+        control_loop.observe_now()
+        control_loop.observe_now()
         await asyncio.sleep(10.0)
         control_loop.interrupt("over")
-        control_loop.look_now()
+        control_loop.observe_now()
         await running
         assert loop.time() == 20.0, "and an interrupt is heeded with it"
         return looks

@@ -129,7 +129,7 @@ def test_rates_never_add_up_to_more_than_the_budget(data: st.DataObject) -> None
     }
     turns = [(0.0, data.draw(number)), (7.0, data.draw(number)), (20.0, data.draw(number))]
     slots = data.draw(st.integers(1, 4))
-    manager = Manager.from_sites(sites, forecasts, Capacity.of(turns), slots)
+    manager = Manager.from_sites(sites, forecasts, Capacity.from_pieces(turns), slots)
     line = {site.name: of_bytes(data.draw(number), data.draw(number), 0.2) for site in sites}
     crawl(manager, line, most=60.0, check=_within_budget)
 

@@ -165,7 +165,7 @@ def test_a_week_around_a_change_of_clocks_puts_every_measure_in_its_hour(
 
 
 def test_a_countrys_holidays_are_no_working_days() -> None:
-    nairobi = Calendar.of(ZoneInfo("Africa/Nairobi"), "KE")
+    nairobi = Calendar.from_zone(ZoneInfo("Africa/Nairobi"), "KE")
     noon = datetime(2026, 10, 20, 12, tzinfo=ZoneInfo("Africa/Nairobi")).timestamp()
     assert nairobi.moment(noon).kind is DayKind.HOLIDAY  # Mashujaa Day, a Tuesday
     assert Calendar(nairobi.zone).moment(noon).kind is DayKind.WORKING
@@ -174,4 +174,4 @@ def test_a_countrys_holidays_are_no_working_days() -> None:
 
 def test_a_country_that_is_none_is_a_mistake() -> None:
     with pytest.raises(UserMistake, match="the holidays of 'XX' are not known"):
-        Calendar.of(ZoneInfo("UTC"), "XX")
+        Calendar.from_zone(ZoneInfo("UTC"), "XX")

@@ -180,7 +180,7 @@ def test_a_deadline_stops_only_those_who_want_it(on_deadline: OnDeadline, stops:
 
 
 def test_the_timetable_turns() -> None:
-    capacity = Capacity.of([(0.0, 50e3), (60.0, 20e3)])
+    capacity = Capacity.from_pieces([(0.0, 50e3), (60.0, 20e3)])
     manager = Manager.from_sites([Site("a")], {"a": guess(1e7)}, capacity, 5)
     manager.decide(0.0)
     assert manager.next_turn(0.0) == 60.0
@@ -188,7 +188,7 @@ def test_the_timetable_turns() -> None:
 
 
 def test_a_turn_that_nobody_woke_for_is_told_at_the_next_look() -> None:
-    capacity = Capacity.of([(0.0, 50e3), (60.0, 20e3)])
+    capacity = Capacity.from_pieces([(0.0, 50e3), (60.0, 20e3)])
     manager = Manager.from_sites([Site("a")], {"a": guess(1e7)}, capacity, 5)
     assert SetTotal(50e3) in manager.decide(0.0)
     assert SetTotal(20e3) in after_look(manager, [Progress("a", to_do=9)], 60.5)

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
-from headgate.crawling.focused_crawl import Focusing, InPlace
+from headgate.crawling.focused_crawl import FocusState, InPlace
 from headgate.crawling.ports import Scorer
 from headgate.crawling.progress import Progress, TaskState
 from headgate.focus.topic import Topic, TopicOrder
@@ -77,7 +77,7 @@ class Script:
     def _focus(self) -> FocusReport:
         """As a site run fills it, page by page."""
         topic = Topic("sheep") if self.judged else None
-        focusing = Focusing("topic" if topic else "own.py:score", "sheep", topic, self.scorer)
+        focusing = FocusState("topic" if topic else "own.py:score", "sheep", topic, self.scorer)
         for relevant in self.judged:
             focusing.recall(float(relevant))
         return focusing.report()

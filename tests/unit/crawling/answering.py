@@ -94,7 +94,7 @@ def crawled(web: Answers, shelf: Shelf, rules: FrontierRules = RULES, **site: ob
     async def crawl() -> Progress:
         values = {"seeds": ("http://site.test/",), **site}
         wanted = Site("site", **values)  # type: ignore[arg-type]
-        frontier = Frontier(Scope.of(wanted), MemorySpill(), rules)
+        frontier = Frontier(Scope.for_site(wanted), MemorySpill(), rules)
         store = MemoryStore(shelf)
         tools = Tools(
             frontier,

@@ -92,7 +92,7 @@ async def _allows(
         reader=PageReader(agent),
         clock=SystemClock(),
         keep=keep,
-        tell=told.append,
+        send=told.append,
         retries=RetryRules(),
         longest_pause=60.0,
         cache=cache,

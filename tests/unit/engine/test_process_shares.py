@@ -15,7 +15,7 @@ from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.engine.clock import SystemClock
 from headgate.engine.process_messages import Close, Hello, News, Start, UseCores, Word, version
 from headgate.engine.processes import ProcessFleet
-from headgate.engine.workers import Running, WorkerProcess
+from headgate.engine.workers import RunningTask, WorkerProcess
 from headgate.model.errors import WorldFault
 from headgate.model.run_report import PROCESS_DIED
 from headgate.model.site import Site
@@ -174,7 +174,7 @@ class Busy:
         begin(self.fleet, {"a": 30.0})
         begin(self.fleet, {"c": 20.0})
         one.sites.add("b")  # dealt out before anybody knew how large it is
-        self.fleet._running["b"] = Running(Task(Site("b")), one, 0.0, 50.0)
+        self.fleet._running["b"] = RunningTask(Task(Site("b")), one, 0.0, 50.0)
         for second in range(3):
             self._now = float(second)
             known = [Progress(site, TaskState.CRAWLING, started=0.5) for site in "ab"]
@@ -356,7 +356,7 @@ def test_who_closes_while_a_process_is_replaced_closes_the_new_one() -> None:
 
         closing: list[asyncio.Task[None]] = []
         fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
-        await fleet.hear(worker)
+        await fleet.receive(worker)
         assert Close() in reborn.orders
         await asyncio.wait_for(closing[0], 5)
 
@@ -382,7 +382,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
         fleet.start(Task(Site("a", max_time=Seconds(60.0)), visit=3))
         fleet.start(Task(Site("b")))
         fleet.set_rates({"a": 10.0, "b": 20.0})
-        hearing = asyncio.create_task(fleet.hear(worker))
+        hearing = asyncio.create_task(fleet.receive(worker))
         await dying.over.wait()
         while len(reborn.speak) > 1:
             await asyncio.sleep(0.01)
@@ -422,7 +422,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
 
         fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
         begin(fleet, {"a": 10.0})
-        hearing = asyncio.create_task(fleet.hear(worker))
+        hearing = asyncio.create_task(fleet.receive(worker))
         ended = await fleet.wait(5.0)
         hearing.cancel()
         return list(ended), len(replacements)
@@ -440,7 +440,7 @@ def test_a_process_that_cannot_be_talked_to_ends_the_crawl(words: list[Word], fa
     async def play() -> None:
         worker = WorkerProcess(None, Speaking(words))  # type: ignore[arg-type]
         fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, _nobody_dies, SystemClock())
-        await fleet.hear(worker)
+        await fleet.receive(worker)
         await fleet.wait(0.0)
 
     with pytest.raises(WorldFault, match=fault):

@@ -8,7 +8,7 @@ from typing import cast
 
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.exchange import Exchange
-from headgate.fetching.metering import Meter, ResponseMeter
+from headgate.fetching.meter import Meter, ResponseMeter
 from headgate.fetching.tiny_segments import TinySegmentLimiter
 
 SLOW = 10_000.0

@@ -22,7 +22,7 @@ def test_the_record_under_way_is_counted(lengths: list[int], cuts: list[int]) ->
     ends = [sum(lengths[: k + 1]) + 5 * (k + 1) for k in range(len(lengths))]
     at = 0
     for end in [*sorted(cut for cut in cuts if cut < len(records)), len(records)]:
-        stream.take(memoryview(records)[at:end])
+        stream.feed(memoryview(records)[at:end])
         at = end
         record = next(k for k, last in enumerate(ends) if at <= last)
         head_is_there = at - (ends[record] - lengths[record]) >= 0

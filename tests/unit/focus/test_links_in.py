@@ -45,8 +45,8 @@ def test_a_page_that_many_link_to_overtakes() -> None:
     for number in range(1, 9):
         scores = order.scores(page(number, [50, 100 + number]))
     assert scores[url(50)] > scores[url(108)]
-    assert order.of_url(url(50)) == scores[url(50)]
-    assert order.of_url("http://a/never-met") == 0.0
+    assert order.score_url(url(50)) == scores[url(50)]
+    assert order.score_url("http://a/never-met") == 0.0
 
 
 def test_after_a_restart_a_page_hands_out_what_its_score_says() -> None:

@@ -371,7 +371,7 @@ def test_connections_of_a_host_are_bounded_over_its_origins() -> None:
 
 
 def test_a_host_is_asked_again_when_it_has_had_its_usual_time() -> None:
-    pace = PolitenessRules.of(Site("a"))
+    pace = PolitenessRules.for_site(Site("a"))
     driver = Driver(site_rules=rules(robots=True, pace=pace))
     driver.send(Seeds(urls("1", "2", "3", "4")))
     learned = RobotsLearned("http://a.org", lambda _: True, public=True)

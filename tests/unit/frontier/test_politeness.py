@@ -30,7 +30,7 @@ def test_as_many_at_once_as_there_are_connections() -> None:
 
 
 def polite(site: Site | None = None) -> HostPoliteness:
-    return HostPoliteness(PolitenessRules.of(site or Site("a")))
+    return HostPoliteness(PolitenessRules.for_site(site or Site("a")))
 
 
 def test_by_default_one_at_a_time_until_the_host_has_had_its_usual_time() -> None:
@@ -346,10 +346,10 @@ def test_a_new_host_is_ready_at_any_time(connections: int) -> None:
 
 
 def test_what_is_polite_bounds_the_requests_to_come() -> None:
-    pace = HostPoliteness(PolitenessRules.of(Site("a", delay=Seconds(0.2))))
+    pace = HostPoliteness(PolitenessRules.for_site(Site("a", delay=Seconds(0.2))))
     pace.took(0.4)
     assert pace.seconds_per_request == 0.2, "the user's word on delay holds"
-    polite = HostPoliteness(PolitenessRules.of(Site("a")))
+    polite = HostPoliteness(PolitenessRules.for_site(Site("a")))
     nearby = polite.seconds_per_request
     polite.took(0.4)
     assert (nearby, polite.seconds_per_request) == (0.01, 0.4)

@@ -53,7 +53,7 @@ class ScoredTodoMachine(RuleBasedStateMachine):
     @rule(most=st.integers(1, 20), back=st.booleans())
     def take(self, most: int, back: bool) -> None:
         lane = self.todo.lane
-        taken = self.todo.take(most)
+        taken = self.todo.pop(most)
         for url in taken:
             assert self.model.pop(url) == lane
             assert all(lane <= other for other in self.model.values())
@@ -83,7 +83,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     todo.check()
     taken = []
     while todo.lane is not None:
-        taken += todo.take(7)
+        taken += todo.pop(7)
     assert sorted(taken) == sorted(found)
     assert taken[:10] == found[20:]
 

@@ -102,7 +102,7 @@ def test_with_an_include_a_seed_may_not() -> None:
 
 def test_scope_of_a_site() -> None:
     site = Site("s", seeds=("http://a.org/",), include=("/x/",), exclude=("/x/y",), depth=3)
-    scope = Scope.of(site)
+    scope = Scope.for_site(site)
     assert scope.depth == 3
     assert in_scope(scope, "http://a.org/x/")
     assert not in_scope(scope, "http://a.org/x/y")

@@ -18,7 +18,7 @@ def test_a_url_is_met_for_the_first_time_once(pages: list[list[str]]) -> None:
     known: dict[str, None] = {}
     for links in pages:
         expected = [url for url in dict.fromkeys(links) if url not in known]
-        assert seen.meet(links) == expected
+        assert seen.add(links) == expected
         known.update(dict.fromkeys(links))
     assert len(seen) == len(known)
     assert all(url in seen for url in known)
@@ -30,7 +30,7 @@ def test_a_filled_set_has_met_what_it_was_filled_with(urls: list[str]) -> None:
     seen = UrlSeen()
     seen.fill(url_hashes(iter(urls)))
     seen.check()
-    assert seen.meet(urls) == []
+    assert seen.add(urls) == []
 
 
 def test_hashes_of_no_urls() -> None:
@@ -44,7 +44,7 @@ def test_hashes_of_no_urls() -> None:
 def test_contents_are_counted_by_digest(digests: list[bytes]) -> None:
     pages = PageSeen()
     for position, digest in enumerate(digests):
-        assert pages.meet(digest) == digests[:position].count(digest)
+        assert pages.add(digest) == digests[:position].count(digest)
     assert len(pages) == len(set(digests))
 
 

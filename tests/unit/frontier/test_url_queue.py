@@ -38,7 +38,7 @@ class TodoMachine(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 30))
     def take(self, most: int) -> None:
-        taken = self.todo.take(most)
+        taken = self.todo.pop(most)
         assert len(taken) <= most
         if not self.model:
             assert taken == []
@@ -53,7 +53,7 @@ class TodoMachine(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 30))
     def take_spread(self, most: int) -> None:
-        taken = self.todo.take_spread(most)
+        taken = self.todo.pop_spread(most)
         assert len(taken) == len(set(taken)) <= most
         assert bool(taken) == bool(self.model)
         if taken:
@@ -96,7 +96,7 @@ class InterruptedTodoMachine(RuleBasedStateMachine):
     def take(self, most: int) -> None:
         if self.model:
             depth = min(self.model)
-            taken = set(self.todo.take(most))
+            taken = set(self.todo.pop(most))
             assert taken
             assert taken <= self.model[depth]
             self.model[depth] -= taken
@@ -122,7 +122,7 @@ def test_a_small_site_never_touches_the_spill() -> None:
     for depth in range(4):
         todo.put(depth, [f"{depth}/{k}" for k in range(250)])
     assert todo.in_memory == 1000
-    assert [len(todo.take(1000)) for _ in range(5)] == [250, 250, 250, 250, 0]
+    assert [len(todo.pop(1000)) for _ in range(5)] == [250, 250, 250, 250, 0]
 
 
 def test_each_url_leaves_memory_at_most_once() -> None:
@@ -140,7 +140,7 @@ def test_each_url_leaves_memory_at_most_once() -> None:
     while len(todo):
         depth = todo.lane
         assert depth is not None
-        for url in todo.take(50):
+        for url in todo.pop(50):
             if depth < 4:
                 todo.put(depth + 1, [f"{url}/{k}" for k in range(12)])
                 accepted += 12
@@ -165,5 +165,5 @@ def test_a_full_disk_loses_no_url() -> None:
     spill.full = False
     taken = []
     while len(todo):
-        taken += todo.take(7)
+        taken += todo.pop(7)
     assert taken == [str(k) for k in range(40)]

@@ -115,7 +115,7 @@ def test_copies_whose_links_are_not_followed_are_counted_in_both_legs() -> None:
 def test_memory_is_bounded() -> None:
     omissions = SkippedUrls()
     for k in range(1000):
-        omissions.note("nofollow", [f"http://a.org/{k}/" + "x" * 5000] * 7)
+        omissions.record("nofollow", [f"http://a.org/{k}/" + "x" * 5000] * 7)
     (found,) = omissions.report().values()
     assert found.count == 7000
     assert len(found.examples) == 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headgate.features.changes.difference import line_difference
 from headgate.reading.change_detection import EXACT, Noise, counted_digest, text_lines
 
-NOISE = Noise.of(["Offer .*", "css:.clock"])
+NOISE = Noise.from_rules(["Offer .*", "css:.clock"])
 
 pieces = st.lists(
     st.sampled_from(
@@ -63,5 +63,5 @@ def test_time_grows_with_the_page_and_no_faster(piece: bytes) -> None:
 
 
 def test_a_users_pattern_may_set_flags_and_name_groups_of_its_own() -> None:
-    noise = Noise.of([r"(?s)(?P<what>\w+) and (?P<more>\w+)", r"(?P<what>x)+"])
+    noise = Noise.from_rules([r"(?s)(?P<what>\w+) and (?P<more>\w+)", r"(?P<what>x)+"])
     assert noise.without("tea and tea xx y") == "y"

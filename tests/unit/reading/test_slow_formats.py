@@ -65,8 +65,11 @@ READ: dict[str, tuple[str, Callable[[str], object]]] = {
         "&page=1",
         lambda text: StoreRule.parse([PAGE_AND_SORT]).keeps(f"{URL}?{text}", "text/html", 1),
     ),
-    "a line of digits": ("1", lambda text: Noise.of([r"\d+ visitors"]).without(text)),
-    "a line of words": ("1 visitors ", lambda text: Noise.of([r"\d+ visitors"]).without(text)),
+    "a line of digits": ("1", lambda text: Noise.from_rules([r"\d+ visitors"]).without(text)),
+    "a line of words": (
+        "1 visitors ",
+        lambda text: Noise.from_rules([r"\d+ visitors"]).without(text),
+    ),
 }
 
 

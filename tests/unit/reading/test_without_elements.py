@@ -14,7 +14,7 @@ from headgate.reading.change_detection import ElementNames
 
 
 def taken_out(page: str, selectors: str) -> str:
-    return ElementNames.of(parse_selectors(selectors)).taken_out(page)
+    return ElementNames.from_selectors(parse_selectors(selectors)).taken_out(page)
 
 
 @pytest.mark.parametrize(

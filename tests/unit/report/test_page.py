@@ -68,7 +68,7 @@ class Elements(HTMLParser):
 
 
 def headline(report: RunReport) -> str:
-    return ReportWords.of(report).headline
+    return ReportWords.from_report(report).headline
 
 
 def test_the_headline_says_promised_against_kept() -> None:
@@ -194,14 +194,14 @@ def test_no_byte_of_the_timeline_is_lost() -> None:
     generator = np.random.default_rng(3)
     moments = np.cumsum(generator.uniform(0.05, 7.0, 900)).tolist()
     timeline = [TimelinePoint(moment, {"a": 1000, "b": k}) for k, moment in enumerate(moments)]
-    bins = TimelineBins.of(timeline)
+    bins = TimelineBins.from_timeline(timeline)
     assert bins.count <= 250
     assert sum(bins.rates["a"]) * bins.seconds == pytest.approx(900 * 1000)
     assert sum(bins.rates["b"]) * bins.seconds == pytest.approx(sum(range(900)))
 
 
 def test_a_column_is_never_shorter_than_a_second() -> None:
-    bins = TimelineBins.of([TimelinePoint(0.25 * k, {"a": 25}) for k in range(1, 21)])
+    bins = TimelineBins.from_timeline([TimelinePoint(0.25 * k, {"a": 25}) for k in range(1, 21)])
     assert (bins.seconds, bins.count) == (1.0, 5)
     assert bins.rates["a"] == pytest.approx([100.0] * 5)
 

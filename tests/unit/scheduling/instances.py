@@ -38,7 +38,7 @@ def capacities(draw: st.DrawFn) -> Capacity:
         )
     )
     starts = np.concatenate(([0.0], np.cumsum(lengths)))
-    return Capacity.of(zip(starts, [*rates, BUDGET], strict=True))
+    return Capacity.from_pieces(zip(starts, [*rates, BUDGET], strict=True))
 
 
 @st.composite
@@ -47,7 +47,7 @@ def problems(draw: st.DrawFn, *, all_at_once: bool = False) -> Problem:
     work = draw(st.lists(WORK, min_size=1, max_size=12))
     count = len(work)
     slots = count + draw(st.integers(0, 2)) if all_at_once else draw(st.integers(1, count + 1))
-    return Problem.of(
+    return Problem.from_arrays(
         work,
         draw(st.lists(DEADLINE, min_size=count, max_size=count)),
         budget=draw(st.one_of(st.just(Capacity.constant(BUDGET)), capacities())),

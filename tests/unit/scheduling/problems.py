@@ -30,12 +30,14 @@ def random_problem(
         starts = np.sort(rng.uniform(0.05, 1.5, int(rng.integers(1, 4)))) * span
         rates = budget * rng.choice([0.0, 0.3, 0.7, 1.0, 1.6], len(starts) + 1)
         rates[-1] = budget
-        capacity = Capacity.of(zip([0.0, *starts], rates, strict=True))
+        capacity = Capacity.from_pieces(zip([0.0, *starts], rates, strict=True))
     deadlines = span * rng.uniform(*tightness) * rng.uniform(0.1, 1.0, count)
     deadlines[rng.random(count) < 0.15] = np.inf
     caps = budget * rng.uniform(0.1, 1.3, count) if capped else None
     objective = Objective.MAKESPAN if seed % 2 else Objective.TOTAL_TIME
-    return Problem.of(work, deadlines, budget=capacity, caps=caps, slots=slots, objective=objective)
+    return Problem.from_arrays(
+        work, deadlines, budget=capacity, caps=caps, slots=slots, objective=objective
+    )
 
 
 def problems(

@@ -28,7 +28,7 @@ def _widened(problem: Problem) -> Problem:
     with np.errstate(divide="ignore"):
         by_cap = problem.work / problem.caps * 1.01
     stretch = max(required_rate(problem.work, deadlines) * 1.01 / BUDGET, 1.0)
-    return Problem.of(
+    return Problem.from_arrays(
         problem.work,
         np.maximum(deadlines * stretch, by_cap),
         budget=BUDGET,

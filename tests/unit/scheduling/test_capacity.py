@@ -37,7 +37,10 @@ def test_no_period_has_more_than_the_quota_and_none_wastes_it(data: st.DataObjec
     quota = Quota(Bytes(data.draw(st.floats(1.0, 3e6))), Period.DAY, ZoneInfo("Europe/Berlin"))
     moment = NOON + timedelta(seconds=data.draw(st.floats(0, 200 * DAY)))
     use = QuotaUse(quota, data.draw(st.floats(0.0, 3e6)), moment)
-    whole, cut = Capacity.of(pieces), Capacity.of(within_quota(pieces, use, horizon=5 * DAY))
+    whole, cut = (
+        Capacity.from_pieces(pieces),
+        Capacity.from_pieces(within_quota(pieces, use, horizon=5 * DAY)),
+    )
     began, left = 0.0, use.left
     while began <= 5 * DAY:
         ends = (quota.resets(moment + timedelta(seconds=began + 1e-3)) - moment).total_seconds()
@@ -51,7 +54,7 @@ def test_a_rest_too_small_to_be_timed_is_spent() -> None:
     quota = Quota(Bytes(1e6), Period.DAY, ZoneInfo("UTC"))
     use = QuotaUse(quota, 1e6 - 1e-9, NOON)  # lasts 1e-15 s, which 1e4 s do not feel
     cut = within_quota([(0.0, 0.0), (1e4, 1e6)], use, horizon=DAY)
-    Capacity.of(cut)
+    Capacity.from_pieces(cut)
     assert cut[:2] == [(0.0, 0.0), (DAY / 2, 1e6)]
 
 

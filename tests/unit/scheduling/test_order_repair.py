@@ -11,7 +11,14 @@ from headgate.scheduling.capacity import Capacity
 from headgate.scheduling.event_schedule import event_schedule
 from headgate.scheduling.order_repair import mend
 from headgate.scheduling.problem import Problem
-from headgate.scheduling.replan import CrawlState, OpenSite, Progressed, Started, replan, take_in
+from headgate.scheduling.replan import (
+    CrawlState,
+    OpenSite,
+    Progressed,
+    Started,
+    apply_event,
+    replan,
+)
 
 
 def state_of(problem: Problem) -> CrawlState:
@@ -84,7 +91,7 @@ def test_those_who_run_keep_their_crawlers() -> None:
     }
     state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1)
     assert replan(state, Started(0.0)) == {"big": 100.0}
-    take_in(state, Progressed(1.0, {"big": 300.0}))
+    apply_event(state, Progressed(1.0, {"big": 300.0}))
     mend(state)
     assert state.running == ["big"]
     assert list(state.waiting) == ["soon", "next"]

@@ -123,7 +123,7 @@ def test_lateness_comes_before_the_objective_when_not_all_orders_are_tried() -> 
     for seed in range(6):
         rng = np.random.default_rng(seed)
         work = rng.uniform(1.0, 50.0, 9)
-        problem = Problem.of(
+        problem = Problem.from_arrays(
             work,
             rng.uniform(0.1, 0.8, 9) * work.sum() / 10,
             budget=10.0,
@@ -139,7 +139,7 @@ def test_lateness_comes_before_the_objective_when_not_all_orders_are_tried() -> 
 
 
 def test_the_simulation_stops_where_lateness_passes_the_limit() -> None:
-    problem = Problem.of([10.0, 10.0], [1.0, 1.0], budget=1.0)
+    problem = Problem.from_arrays([10.0, 10.0], [1.0, 1.0], budget=1.0)
     assert EventSimulator(problem).run([0, 1], most_shortfall=5.0) is None
     assert EventSimulator(problem).run([0, 1], most_shortfall=50.0) is not None
 

@@ -122,19 +122,19 @@ def test_edf_with_caps_misses_what_water_filling_meets() -> None:
 
 
 def test_needs_nothing_without_deadlines() -> None:
-    problem = Problem.of([5.0, 6.0], budget=1.0)
+    problem = Problem.from_arrays([5.0, 6.0], budget=1.0)
     assert deadlines_can_be_met(problem)
     assert least_budget_scale(problem) == 0.0
 
 
 def test_an_overdue_site_cannot_be_saved() -> None:
-    problem = Problem.of([5.0, 6.0], [-1.0, 100.0], budget=1.0)
+    problem = Problem.from_arrays([5.0, 6.0], [-1.0, 100.0], budget=1.0)
     assert not deadlines_can_be_met(problem)
     assert least_budget_scale(problem) is None
     assert water_filling_schedule(problem) is None
 
 
 def test_is_refused_with_fewer_crawlers_than_sites() -> None:
-    problem = Problem.of([5.0, 6.0], [100.0, 100.0], budget=1.0)
+    problem = Problem.from_arrays([5.0, 6.0], [100.0, 100.0], budget=1.0)
     assert water_filling_schedule(problem) is not None
     assert water_filling_schedule(structs.replace(problem, slots=1)) is None

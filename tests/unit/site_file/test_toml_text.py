@@ -67,47 +67,47 @@ PLACES: list[tuple[Path, int]] = [
 
 @pytest.mark.parametrize(("path", "line"), PLACES, ids=[str(path) for path, _ in PLACES])
 def test_nothing_misleads(path: Path, line: int) -> None:
-    assert TomlPositions.of(MISLEADING).lines[path] == line
+    assert TomlPositions.from_text(MISLEADING).lines[path] == line
 
 
 def test_only_what_is_there_is_found() -> None:
     tomllib.loads(MISLEADING)
     sites = {
         path[1]
-        for path in TomlPositions.of(MISLEADING).lines
+        for path in TomlPositions.from_text(MISLEADING).lines
         if path[:1] == ("site",)[: len(path) - 1]
     }
     assert sites == {"a.b", "x", "y", "z", 'li"teral'}
 
 
 def test_windows_line_ends_count_once() -> None:
-    positions = TomlPositions.of("[a]\r\nb = 1\r\n\r\n[c]\r\n")
+    positions = TomlPositions.from_text("[a]\r\nb = 1\r\n\r\n[c]\r\n")
     assert positions.line_of(("a", "b")) == 2
     assert positions.line_of(("c",)) == 4
 
 
 def test_what_is_not_written_has_the_line_of_what_encloses_it() -> None:
-    positions = TomlPositions.of("\n[site.a]\n")
+    positions = TomlPositions.from_text("\n[site.a]\n")
     assert positions.line_of(("site", "a", "expect")) == 2
     assert positions.line_of(("budget", "bandwidth")) == 1
 
 
 def test_the_statement_at_a_line_may_have_begun_before_it() -> None:
-    positions = TomlPositions.of("[a]\nb = [\n 1,\n 2,\n]\nc = 1")
+    positions = TomlPositions.from_text("[a]\nb = [\n 1,\n 2,\n]\nc = 1")
     assert positions.statement_at(4) == (2, ("a", "b"))
     assert positions.statement_at(6) == (6, ("a", "c"))
-    assert TomlPositions.of("\n\n").statement_at(2) is None
+    assert TomlPositions.from_text("\n\n").statement_at(2) is None
 
 
 def test_deep_nesting_is_noted_and_costs_no_stack() -> None:
-    positions = TomlPositions.of("a = 1\nb = [\n" + "[" * 100_000)
+    positions = TomlPositions.from_text("a = 1\nb = [\n" + "[" * 100_000)
     assert positions.too_deep == 3
-    assert TomlPositions.of("a = " + "[" * DEEPEST).too_deep is None
+    assert TomlPositions.from_text("a = " + "[" * DEEPEST).too_deep is None
 
 
 @given(text=st.text() | st.text(alphabet="[]{}=,.\"'#\\\n ab1", max_size=60))
 def test_any_text_is_walked(text: str) -> None:
-    TomlPositions.of(text)
+    TomlPositions.from_text(text)
 
 
 names = st.sampled_from(["a", "b-c", "x y", "d.e", 'q"', "ü", "1", "#"])
@@ -128,7 +128,7 @@ def test_every_key_of_a_document_has_the_line_it_was_written_on(
         for key, value in values.items():
             expected[table, key] = text.count("\n") + 1
             text += f"{_quoted(key)} = {value}\n\n"
-    positions = TomlPositions.of(text)
+    positions = TomlPositions.from_text(text)
     assert _paths(tomllib.loads(text)) == set(expected)
     assert {path: positions.lines[path] for path in expected} == expected
 

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from headgate.bandwidth.make_way import Yielding
+from headgate.bandwidth.make_way import DelayController
 
 __all__ = ["Outcome", "SharedLine", "Times"]
 
@@ -93,7 +93,7 @@ class SharedLine:
     def __init__(
         self,
         rate: Callable[[float], float],
-        yielding: Yielding | None,
+        yielding: DelayController | None,
         chance: np.random.Generator,
         *,
         queue_bytes: float = 225_000.0,

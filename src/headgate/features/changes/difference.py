@@ -67,7 +67,7 @@ def line_difference(before: Sequence[str], after: Sequence[str], noise: Noise) -
 
     >>> from headgate.reading.change_detection import Noise
     >>> old, new = ["Rates", "5 EUR", "as of 3 May 2026"], ["Rates", "6 EUR", "as of 4 May 2026"]
-    >>> line_difference(old, new, Noise.of())
+    >>> line_difference(old, new, Noise.from_rules())
     ['  Rates', '- 5 EUR', '+ 6 EUR', '  as of 4 May 2026']
     """
     old, old_lines = _counted(before, noise)

@@ -15,7 +15,7 @@ from headgate.control.forecast import Forecast
 from headgate.control.snapshots import Moment, Snapshots
 from headgate.engine.event_loop import run_beside, run_blocking
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.node import Listening
+from headgate.engine.node import NodeCallbacks
 from headgate.engine.real_parts import real_parts
 from headgate.engine.site_inputs import ready_sites
 from headgate.engine.watcher import Watcher
@@ -75,8 +75,8 @@ class Participant(Watcher[ControlLoop, Moment]):
         self._choosing = ThreadPoolExecutor(_MOST_CHOOSING, "follow")
 
     @property
-    def listening(self) -> Listening:
-        return Listening(
+    def callbacks(self) -> NodeCallbacks:
+        return NodeCallbacks(
             None if self._follow is None else self._choose,
             None if self._on_page is None else self._stored,
         )
@@ -132,7 +132,7 @@ class Participant(Watcher[ControlLoop, Moment]):
         assert tell is not None
         for row in rows:
             if row.role == "page" and row.status in THERE:
-                page = StoredPage.of(run, site, row)
+                page = StoredPage.from_row(run, site, row)
                 self._call(lambda page=page: tell(page))  # type: ignore[misc]
 
     def _call(self, call: Callable[[], object]) -> None:
@@ -225,7 +225,7 @@ async def stream(
 
 
 async def _crawl(job: CrawlJob, participant: Participant) -> RunReport:
-    return await crawl_job(job, real_parts(participant.listening), participant)
+    return await crawl_job(job, real_parts(participant.callbacks), participant)
 
 
 def _prepared(
@@ -239,7 +239,7 @@ def _prepared(
     participant = Participant(options)
     terms = Budget(parse_rate(budget)) if isinstance(budget, str) else budget
     processes = options.get("processes", terms.processes)
-    if processes > 1 and participant.listening != Listening():
+    if processes > 1 and participant.callbacks != NodeCallbacks():
         raise UserMistake("follow and on_page need the crawl in one process; leave processes out")
     job = CrawlJob(
         ready,

@@ -34,7 +34,7 @@ from headgate.crawling.progress import Progress
 from headgate.engine.budget import is_unlimited
 from headgate.engine.chosen_policy import followed_policy
 from headgate.engine.clock import time_left
-from headgate.engine.forecasting import forecast_sites
+from headgate.engine.forecasts import forecast_sites
 from headgate.engine.node import NodeJob
 from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run, report_so_far
@@ -163,11 +163,11 @@ class _Crawl:
         manager = Manager.from_sites(
             _by_deadline(self._with_time_left(record.time.now)),
             forecasts,
-            accounting.keeping.capacity,
+            accounting.budget_keeper.capacity,
             job.budget.crawlers,
             self._following,
         )
-        record.begin(accounting.keeping.rate_at(0.0))
+        record.begin(accounting.budget_keeper.rate_at(0.0))
         async with open_session(
             accounting, manager, self._node_job(), parts, self._observe, processes=job.processes
         ) as session:
@@ -218,7 +218,7 @@ class _Crawl:
         if is_unlimited(self._job.budget) or manager.done or control_loop.interrupted:
             self._watcher.on_plan(None, forecasts)
             return
-        left, caps, use = manager.sites.left, manager.sites.caps, session.keeping.quota_use()
+        left, caps, use = manager.sites.left, manager.sites.caps, session.budget_keeper.quota_use()
         start, now = _moment(self._parts.clock), self._record.time.now
         await asyncio.sleep(max(_OPENING_SECONDS - control_loop.now, 0.0))
         from headgate.control.completion_forecast import with_what_is_left  # here: few starts plan
@@ -253,7 +253,7 @@ class _Crawl:
             record.log.made_way(session.way.given_seconds, session.way.given_bytes)
         if following is not None:
             record.log.policy_failed(following.fault)
-        keeping, start = session.keeping, record.time.start
+        keeping, start = session.budget_keeper, record.time.start
         begun = {site: at - start for site, at in control_loop.begun.items()}
         measured = record.observe(reports, begun, keeping.rate_at(now), keeping.use)
         run_now = record.log.seconds
@@ -288,7 +288,7 @@ class _Crawl:
         # What a kill left of sites that were not opened again; it reads all journals.
         remarks = recover_files(self._run) if self._job.resume else []
         remarks += wrap_up(
-            self._run, self._catalog, finished, self._parts.clock.wall(), session.keeping,
+            self._run, self._catalog, finished, self._parts.clock.wall(), session.budget_keeper,
             tables_written=tables_written,
         )  # fmt: skip
         self._watcher.on_messages(remarks)

@@ -216,7 +216,7 @@ def overlaps(sites: Sequence[Site]) -> Iterator[Overlap]:
         for seed in seeds[site.name]:
             on_host = by_host[host_key(seed)]
             if len(on_host) < _MOST_ON_ONE_HOST:
-                on_host[site.name] = Scope.of(site)
+                on_host[site.name] = Scope.for_site(site)
     for site in sites:
         for seed in seeds[site.name]:
             for other, scope in by_host[host_key(seed)].items():

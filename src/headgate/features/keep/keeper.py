@@ -207,7 +207,7 @@ class Keeper:
                 if self.volumes.is_full():
                     self.volumes.turn()
                     _forget_old(self._catalog, self._clock)
-                    leg.keeping.run = RunFolder(self._collection.path, "")
+                    leg.budget_keeper.run = RunFolder(self._collection.path, "")
                 self.volumes.tend()
                 self._tell_state()
                 if self._is_over():
@@ -248,7 +248,7 @@ class Keeper:
             self._save_state(running=True)
 
     def _save_state(self, *, running: bool) -> KeepStatus:
-        keeping = None if self.legs.now is None else self.legs.now.keeping
+        keeping = None if self.legs.now is None else self.legs.now.budget_keeper
         status = self.state.save(
             self._clock.wall(), self._visits.shown, keeping, self._notices, running=running
         )
@@ -335,7 +335,7 @@ class KeepLegs:
             run, self.catalog, budget, self.parts.clock, self.tell, sites=job.sites
         )
         slots = budget.crawlers if job.crew is None else _MOST_OF_CREW
-        manager = Manager.from_sites((), {}, accounting.keeping.capacity, slots)
+        manager = Manager.from_sites((), {}, accounting.budget_keeper.capacity, slots)
         settings = fetcher_settings(job.sites, job.contact)
         kinds = TaskKinds(keep=remember_kept)
         visits = NodeJob(folder, "", settings, many_sites=True, kinds=kinds)

@@ -54,7 +54,7 @@ class Channels:
         self._anywhere: list[tuple[str, Scope]] = []
         """Sites with an include expression that contains a host."""
         for site in sites:
-            named = site.name, Scope.of(site)
+            named = site.name, Scope.for_site(site)
             for host in {host_key(seed) for seed in site.seeds if is_web_url(seed)}:
                 self._on_host[host].append(named)
             if any(map(names_host, site.include)):
@@ -155,7 +155,7 @@ def leave_links(
     collection = Collection(run.collection)
     digests = _beside(collection, owner.site, "links")
     known = KnownLinks.from_bytes(_read(digests))
-    urls = known.new(_outside(Scope.of(site), read()), _MOST_OF_VISIT)
+    urls = known.new(_outside(Scope.for_site(site), read()), _MOST_OF_VISIT)
     if not urls:
         return
     folder = run.collection / _FOLDER

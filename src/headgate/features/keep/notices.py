@@ -414,7 +414,7 @@ def _with_difference(collection: Path, notice: ChangeNotice, ignore: tuple[str, 
     if change.change is not Change.CHANGED or notice.old is None or notice.new is None:
         return change
     try:
-        noise = Noise.of(ignore)
+        noise = Noise.from_rules(ignore)
         old = _state(notice.old, change.before_at or 0.0)
         new = _state(notice.new, change.seen_at)
         found = changed_page(collection, (change.site, change.url), old, new, noise)

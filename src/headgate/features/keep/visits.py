@@ -76,7 +76,7 @@ class KeepVisits:
 
     async def begin(self, leg: Session, crawlers: int) -> None:
         """Begin as many visits as there are free crawlers, unless the line is full."""
-        rate = leg.keeping.rate_at(leg.control_loop.now)
+        rate = leg.budget_keeper.rate_at(leg.control_loop.now)
         if rate is not None and rate <= 0:
             return
         board = self.desk.board
@@ -154,7 +154,7 @@ class KeepVisits:
 
     def _begin(self, leg: Session, planned: PlannedVisit, rate: float | None) -> None:
         volume = self.volumes.enter()
-        leg.keeping.run = volume
+        leg.budget_keeper.run = volume
         first = _FIRST_BYTES if rate is None else max(rate * _FIRST_SECONDS, _LEAST_NEW_BYTES)
         new = first if planned.asks is None else max(planned.expected_bytes, _LEAST_NEW_BYTES)
         deadline = None

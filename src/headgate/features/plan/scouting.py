@@ -74,7 +74,7 @@ async def scout_all(
 
 async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | None:
     """The result of a few fetches; None: the site does not answer."""
-    look = _Look(site, fetcher, reader, Scope.of(site))
+    look = _Look(site, fetcher, reader, Scope.for_site(site))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LOOK_SECONDS):
             await look.take()
@@ -110,7 +110,7 @@ class _Look:
             if origin_of(url) == origin and robots.rules.allows(url):
                 await self._read_sitemap(url, robots)
         for _ in range(_PAGES):
-            depth, urls = self.todo.lane, self.todo.take_spread(1)
+            depth, urls = self.todo.lane, self.todo.pop_spread(1)
             if depth is None or self._left <= 0:
                 return
             brought = await self._meet(robots, await self._page(urls[0], depth), depth + 1)

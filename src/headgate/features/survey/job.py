@@ -244,7 +244,7 @@ class SurveyLine:
         now = self._accounting.time.leg_now
         self._accounting.observe(now, self._fetcher.servers, [came])
         self._set_total()
-        return self._accounting.keeping.pause_began()
+        return self._accounting.budget_keeper.pause_began()
 
     def finish(self) -> None:
         """At the end of the leg: save the use of the line and what was learned."""
@@ -278,7 +278,7 @@ class SurveyLine:
     @property
     def _rate(self) -> float | None:
         """Of the budget now; None: unlimited."""
-        return self._accounting.keeping.rate_at(self._accounting.time.leg_now)
+        return self._accounting.budget_keeper.rate_at(self._accounting.time.leg_now)
 
     def _set_total(self) -> None:
         rate = self._rate

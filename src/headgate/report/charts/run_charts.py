@@ -230,7 +230,7 @@ def rate_chart(
     The chart; ``order`` gives each site its number: its colour and its place in the pile.
     ``told``: what each column held is told under the pointer.
     """
-    bins = TimelineBins.of(report.timeline)
+    bins = TimelineBins.from_timeline(report.timeline)
     budget = _budget_pieces(report)
     rates = RateScale.holding(max(_pile(bins.total, bins.left_to_others)), budget)
     drawn = sorted(bins.rates, key=lambda name: order.get(name, len(order)))
@@ -377,7 +377,7 @@ class TimelineBins(msgspec.Struct, frozen=True):
     """What was not taken, making way: mean rates by column."""
 
     @classmethod
-    def of(cls, timeline: Sequence[TimelinePoint]) -> TimelineBins:
+    def from_timeline(cls, timeline: Sequence[TimelinePoint]) -> TimelineBins:
         end = max((point.time for point in timeline), default=0.0)
         steps = _LENGTHS if end >= 1 or not end else (end,)
         seconds = next((step for step in steps if end / step <= _MOST_BINS), end / _MOST_BINS)

@@ -86,7 +86,7 @@ class LinkLines(msgspec.Struct, frozen=True, array_like=True):
     """As many lines as targets; empty when no link has one."""
 
     @classmethod
-    def of(cls, source: str, depth: int, links: Links) -> Self:
+    def from_links(cls, source: str, depth: int, links: Links) -> Self:
         return cls(source, depth, _lines(links.targets), _lines(links.rels))
 
 
@@ -355,7 +355,7 @@ class SpoolFiles:
         batch = part.batch
         rows = [part.archive.store(page) for page in batch.pages]
         for remark in batch.notes:
-            part.archive.note(remark.url, remark.wall_time, remark.fields)
+            part.archive.add_note(remark.url, remark.wall_time, remark.fields)
         owner = part.owner if self.shared else Owner("")
         group = Group(batch.entries, self.writer.mark, batch.finished, *owner)
         return group, rows, _links(part)
@@ -363,7 +363,7 @@ class SpoolFiles:
 
 def _links(part: CommitPart) -> list[LinkLines]:
     return [
-        LinkLines.of(page.outcome.url, page.depth, page.links)
+        LinkLines.from_links(page.outcome.url, page.depth, page.links)
         for page in part.batch.pages
         if page.links is not None and page.links.targets
     ]

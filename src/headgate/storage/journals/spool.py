@@ -110,7 +110,7 @@ class SiteSpool:
         with self._giving:
             self._waiting.entries.append(entry)
 
-    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
+    def add_note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
         """Add a metadata record for the archive, such as what robots.txt forbids."""
         with self._giving:
             self._waiting.notes.append(Note(url, wall_time, tuple(fields)))

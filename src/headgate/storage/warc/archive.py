@@ -55,7 +55,7 @@ class SiteArchive:
         self.remember((row,))
         return row
 
-    def note(self, url: str, wall_time: float, fields: Iterable[tuple[str, str]]) -> None:
+    def add_note(self, url: str, wall_time: float, fields: Iterable[tuple[str, str]]) -> None:
         """Append a metadata record about a URL."""
         identity = self._writer.warcinfo_id(wall_time)
         self._writer.write(records.note(url, wall_time, fields, identity))

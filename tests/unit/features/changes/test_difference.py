@@ -11,7 +11,7 @@ from headgate.model.errors import UserMistake
 from headgate.reading.change_detection import EXACT, Noise
 from headgate.reading.page_text import page_lines
 
-USUAL = Noise.of()
+USUAL = Noise.from_rules()
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_the_difference_makes_one_text_into_the_other(old: list[str], new: list[
 
 
 def test_patterns_of_the_users_own() -> None:
-    noise = Noise.of([r"Offer: .*"])
+    noise = Noise.from_rules([r"Offer: .*"])
     assert line_difference(["Offer: shoes"], ["Offer: hats"], noise) == []
     with pytest.raises(UserMistake, match="is not a regular expression"):
-        Noise.of(["("])
+        Noise.from_rules(["("])
 
 
 def test_long_texts_take_no_longer_than_their_length_asks_for() -> None:

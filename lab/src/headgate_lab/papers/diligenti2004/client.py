@@ -4,7 +4,7 @@
 
 The paper's manager and its rival have no limiter, so for them the fetcher has none: its connections
 are as wide as the kernel makes them. With shares, each download is a site of its own to the
-governor, held to its share, and all of them together to the limit.
+limiter, held to its share, and all of them together to the limit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headgate.bandwidth.admission_control import StartDownload
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate_lab.bed.network import server_address
 from headgate_lab.papers.diligenti2004.forms import Form, form_named

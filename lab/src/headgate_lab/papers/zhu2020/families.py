@@ -74,7 +74,7 @@ def six_sites(
     shares = SIZE_RATIOS / SIZE_RATIOS.sum()
     fitted = _DEADLINES_AT_950 if sufficient else _DEADLINES_AT_1300
     deadlines = fitted * required_rate(SIX_SITES_KBIT * shares, fitted) / tightness
-    return Problem.of(total * KBIT * shares, deadlines, budget=bandwidth * KBIT)
+    return Problem.from_arrays(total * KBIT * shares, deadlines, budget=bandwidth * KBIT)
 
 
 def fifty_sites(
@@ -90,7 +90,7 @@ def fifty_sites(
     work = rng.choice(SIZE_RATIOS, SITES) * _UNIT_SIZE_KBIT * KBIT * rng.uniform(0.9, 1.1, SITES)
     deadlines = _deadlines(family, work, rng) * LATER.get(caps, 1.0)
     shares = CAP_SHARES[caps]
-    return Problem.of(
+    return Problem.from_arrays(
         work,
         deadlines,
         budget=bandwidth * KBIT,

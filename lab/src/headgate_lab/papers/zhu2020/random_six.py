@@ -49,7 +49,7 @@ def random_six_sites(asked: int, seed: int, number: int) -> Problem:
     sites = six_sites()
     drawn = np.random.default_rng([seed, number]).uniform(1.0, _LOOSEST, len(sites))
     deadlines = drawn * required_rate(sites.work, drawn) / (asked * KBIT)
-    return Problem.of(sites.work, deadlines, budget=sites.capacity.peak)
+    return Problem.from_arrays(sites.work, deadlines, budget=sites.capacity.peak)
 
 
 def random_six(instances: int, seed: int, mapper: Mapper) -> list[RandomSix]:

@@ -26,7 +26,7 @@ from msgspec import structs
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import in_turns
 from headgate.crawling.page_reader import PageReader
-from headgate.engine.forecasting import forecast_sites
+from headgate.engine.forecasts import forecast_sites
 from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run
 from headgate.engine.session import Accounting, RunRecord, mend_crawl_memories
@@ -186,7 +186,7 @@ class _Managing:
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
         if making is not None:
             await asyncio.to_thread(self._shared.take_up, making, settled)
-        self._record.begin(self._accounting.keeping.rate_at(0.0))
+        self._record.begin(self._accounting.budget_keeper.rate_at(0.0))
         self._watcher.on_start(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
@@ -225,7 +225,11 @@ class _Managing:
             raise fault
         self._watcher.on_messages(self._nodes.look(door))
         self._watcher.on_messages(self._sites.give_up_dropped())
-        reports, record, keeping = self._sites.reports(), self._record, self._accounting.keeping
+        reports, record, keeping = (
+            self._sites.reports(),
+            self._record,
+            self._accounting.budget_keeper,
+        )
         now = self._time.leg_now
         self._accounting.observe(now, self._desk.registry.servers, reports)
         measured = record.observe(
@@ -262,7 +266,7 @@ class _Managing:
             self._catalog,
             finished=finished,
             wall=self._parts.clock.wall(),
-            keeping=self._accounting.keeping,
+            keeping=self._accounting.budget_keeper,
             complete=unread.read,
         )
         self._watcher.on_messages(remarks)
@@ -374,5 +378,5 @@ class UnreadPages:
         page = self._reader.read(stored)
         lines = None
         if page.links is not None and page.links.targets:
-            lines = LinkLines.of(row.url, row.depth, page.links)
+            lines = LinkLines.from_links(row.url, row.depth, page.links)
         return structs.replace(row, title=page.title, language=page.language), lines

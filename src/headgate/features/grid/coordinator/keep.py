@@ -180,7 +180,7 @@ class _KeepByNodes:
         """The lowest rate of the budget in the next ``seconds``."""
         leg = self.keeper.legs.now
         if leg is not None:
-            self._rate = leg.keeping.least_rate(leg.control_loop.now, seconds)
+            self._rate = leg.budget_keeper.least_rate(leg.control_loop.now, seconds)
         return self._rate
 
     def _new_task(self, task: Task) -> NewTask:

@@ -216,7 +216,7 @@ class _SurveyByNodes:
         self.watcher.on_messages(remarks)
         now, servers = self.saved.time.leg_now, self.desk.registry.servers
         self.accounting.observe(now, servers, self._sites.reports())
-        use = self.accounting.keeping.pause_began()
+        use = self.accounting.budget_keeper.pause_began()
         if use is not None:
             self.watcher.on_pause(use, ())
         self.saved.save()

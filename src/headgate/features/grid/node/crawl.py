@@ -78,7 +78,7 @@ class WorkerLeg:
         )
         self._total, self.interrupted = self.leased_tasks.book.total, ""
         self._shared = self.pages_share
-        capacity = partial(self._capacity, accounting.keeping)
+        capacity = partial(self._capacity, accounting.budget_keeper)
         manager = Manager.from_sites((), {}, capacity(), self.budget.crawlers)
         kinds = TaskKinds(survey=open_survey_task, keep=remember_kept)
         async with open_session(
@@ -102,7 +102,7 @@ class WorkerLeg:
     def own_rate(self) -> float | None:
         """Bytes per second that the owner allows now; None: no bound."""
         if self._session is not None:
-            return self._session.keeping.rate_at(self._session.control_loop.now)
+            return self._session.budget_keeper.rate_at(self._session.control_loop.now)
         return line_rate(self.budget, self.parts.clock.wall())
 
     @contextlib.asynccontextmanager
@@ -125,17 +125,17 @@ class WorkerLeg:
         self.interrupted = why
         if self._session is not None:
             self._session.control_loop.interrupt(why)
-            self.look_now()
+            self.observe_now()
 
     def set_pages_share(self, share: float) -> None:
         """It holds at once."""
         self.pages_share = share
-        self.look_now()
+        self.observe_now()
 
-    def look_now(self) -> None:
+    def observe_now(self) -> None:
         """Look at once: a task may be started, or the leased budget has changed."""
         if self._session is not None:
-            self._session.control_loop.look_now()
+            self._session.control_loop.observe_now()
 
     def note_progress(self) -> None:
         """Update the progress of tasks, before a heartbeat reports it."""

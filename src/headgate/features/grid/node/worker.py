@@ -308,7 +308,7 @@ class Worker:
 
     def _wake(self) -> None:
         self._wakeups.wake()
-        self.leg.look_now()
+        self.leg.observe_now()
 
     async def _show(self) -> None:
         while True:

@@ -188,6 +188,6 @@ class Leftover:
             self._end(mine(list(self.to_do)))
 
     def _end(self, urls: Sequence[str]) -> None:
-        self._ended.meet(urls)
+        self._ended.add(urls)
         for url in urls:
             self.to_do.pop(url, None)

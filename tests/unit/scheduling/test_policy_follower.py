@@ -14,9 +14,9 @@ from tests.unit.scheduling.problems import random_problem
 
 from headgate.scheduling.capacity import Capacity
 from headgate.scheduling.policies import POLICIES, Policy, find_policy
-from headgate.scheduling.policy_following import Following, schedule_fault, stages_of
+from headgate.scheduling.policy_follower import PolicyFollower, schedule_fault, stages_of
 from headgate.scheduling.problem import Problem, Schedule, ScheduleBuilder
-from headgate.scheduling.replan import BudgetChanged, CrawlState, OpenSite, SiteEnded, take_in
+from headgate.scheduling.replan import BudgetChanged, CrawlState, OpenSite, SiteEnded, apply_event
 
 FOLLOWED = [name for name in POLICIES if name not in ("headgate", "GA", "DE")]
 """The first sets rates in its own way; the last two differ from the others in their time only."""
@@ -30,7 +30,7 @@ def state_of(problem: Problem) -> CrawlState:
 
 
 def crawl(
-    following: Following,
+    following: PolicyFollower,
     state: CrawlState,
     truth: dict[str, float],
     checked: Callable[[CrawlState, dict[str, float]], None] = lambda *_: None,
@@ -52,8 +52,8 @@ def crawl(
         over = [site for site in rates if left[site] <= 1e-9 * truth[site]]
         for site in over:
             ends[site] = now
-            take_in(state, SiteEnded(now, site))
-        take_in(state, BudgetChanged(now, state.capacity))  # nothing new, but for the time
+            apply_event(state, SiteEnded(now, site))
+        apply_event(state, BudgetChanged(now, state.capacity))  # nothing new, but for the time
     raise AssertionError(f"still open: {sorted(state.sites)}")
 
 
@@ -64,7 +64,7 @@ def test_with_exact_sizes_sites_end_as_the_schedule_says(name: str, seed: int, s
     policy = find_policy(name)
     problem = random_problem(seed, slots=None if policy.all_at_once else slots)
     planned = policy.schedule(problem, np.random.default_rng(7))
-    following = Following(policy, np.random.default_rng(7), problem.objective)
+    following = PolicyFollower(policy, np.random.default_rng(7), problem.objective)
     truth = {f"site-{k}": float(work) for k, work in enumerate(problem.work)}
     ends = crawl(following, state_of(problem), truth)
     assert [ends[site] for site in truth] == pytest.approx(planned.site_ends.tolist(), rel=1e-6)
@@ -86,7 +86,7 @@ def test_whatever_sizes_turn_out_to_be_all_end_within_budget_and_crawlers(
         assert len(rates) <= state.slots
         state.check()
 
-    following = Following(policy, np.random.default_rng(7), problem.objective)
+    following = PolicyFollower(policy, np.random.default_rng(7), problem.objective)
     assert crawl(following, state_of(problem), truth, checked).keys() == truth.keys()
 
 
@@ -104,16 +104,16 @@ def test_stages_carry_the_bytes_of_the_schedule(seed: int, slots: int) -> None:
 
 
 def test_a_changed_budget_is_planned_for_at_once() -> None:
-    state = state_of(Problem.of([100.0, 300.0], budget=40.0))
-    following = Following(find_policy("M-MAXT"), np.random.default_rng(0))
+    state = state_of(Problem.from_arrays([100.0, 300.0], budget=40.0))
+    following = PolicyFollower(find_policy("M-MAXT"), np.random.default_rng(0))
     assert following.rates(state) == pytest.approx({"site-0": 10.0, "site-1": 30.0})
-    take_in(state, BudgetChanged(1.0, Capacity.constant(20.0)))
+    apply_event(state, BudgetChanged(1.0, Capacity.constant(20.0)))
     assert following.rates(state) == pytest.approx({"site-0": 5.0, "site-1": 15.0})
 
 
 def test_a_rate_stands_although_a_site_is_a_little_larger_than_thought() -> None:
-    state = state_of(Problem.of([100.0, 100.0], budget=20.0))
-    following = Following(find_policy("M-MAXT"), np.random.default_rng(0))
+    state = state_of(Problem.from_arrays([100.0, 100.0], budget=20.0))
+    following = PolicyFollower(find_policy("M-MAXT"), np.random.default_rng(0))
     crawl(following, state, {"site-0": 100.0, "site-1": 110.0})
     assert following.fault == ""
 
@@ -143,8 +143,8 @@ def raising(*_: object) -> Schedule:
     ],
 )
 def test_a_policy_that_cannot_be_carried_out_has_no_word(policy: Policy, fault: str) -> None:
-    problem = Problem.of([100.0, 10.0], budget=20.0)
-    following = Following(policy, np.random.default_rng(0))
+    problem = Problem.from_arrays([100.0, 10.0], budget=20.0)
+    following = PolicyFollower(policy, np.random.default_rng(0))
     assert following.rates(state_of(problem)) is None
     assert following.fault == fault
     assert following.rates(state_of(problem)) is None
@@ -152,7 +152,7 @@ def test_a_policy_that_cannot_be_carried_out_has_no_word(policy: Policy, fault: 
 
 def test_rates_that_touch_do_not_add_up() -> None:
     """One that ends where the next begins, give or take rounding, is not over the budget."""
-    problem = Problem.of([0.3 * 20.0, 0.1 * 20.0], budget=20.0)
+    problem = Problem.from_arrays([0.3 * 20.0, 0.1 * 20.0], budget=20.0)
     policy = made_by((0, 0.0, 0.1 + 0.2, 20.0), (1, 0.3, 0.4, 20.0))
     schedule = policy.schedule(problem, np.random.default_rng(0))
     assert schedule_fault(problem, schedule) == ""

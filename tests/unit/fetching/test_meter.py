@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from headgate.bandwidth.receive_window import FRAME_HEADERS, SEGMENT, Opening
-from headgate.fetching.metering import Meter, ResponseMeter
+from headgate.fetching.meter import Meter, ResponseMeter
 from headgate.fetching.tcp import TcpConnection
 
 

@@ -18,7 +18,7 @@ from headgate.bandwidth.receive_window import SEGMENT, Opening
 from headgate.engine.clock import AwakeClock
 from headgate.fetching.client import HttpFetcher
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter
+from headgate.fetching.meter import Meter
 from headgate.fetching.tcp import TcpConnection, open_socket
 from headgate.model.fetch import Fetched, FetchRequest
 

@@ -18,7 +18,7 @@ from headgate.scheduling.policies import Policy
 from headgate.scheduling.problem import Problem, Schedule
 from headgate.scheduling.replan import CrawlState, OpenSite
 
-__all__ = ["Following", "schedule_fault", "stages_of"]
+__all__ = ["PolicyFollower", "schedule_fault", "stages_of"]
 
 _WRONG_PART = 0.25
 """If so large a part of what is left was planned wrongly, a new schedule is made ..."""
@@ -30,7 +30,7 @@ _LEAST_SECONDS = 0.01
 
 
 @dataclass(slots=True)
-class Following:
+class PolicyFollower:
     """A policy of the user's choice sets the rates of a running crawl.
 
     The policy makes its schedule for what is left, and the stages of that schedule
@@ -203,7 +203,7 @@ def stages_of(schedule: Schedule) -> list[ScheduleStage]:
     """In order of time, including stages in which no site has a rate.
 
     >>> from headgate.scheduling.rounds import alloc_once
-    >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
+    >>> problem = Problem.from_arrays([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
     >>> for stage in stages_of(alloc_once(problem)):
     ...     print(stage.end, {site: round(rate, 2) for site, rate in stage.rates.items()})
     4.5 {0: 13.33, 1: 6.67}

@@ -1,6 +1,6 @@
-"""Waits for credit from the governor: connects its arithmetic with the clock.
+"""Waits for credit from the rate limiter: connects its arithmetic with the clock.
 
-`Meter` has the governor and one timer, set to the governor's next wake-up and again whenever a rate
+`Meter` has the limiter and one timer, set to the limiter's next wake-up and again whenever a rate
 changes. There are no locks: a waiter is a callback stored with its claim, and withdrawing removes
 both.
 """
