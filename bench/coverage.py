@@ -15,6 +15,7 @@ A row is one site in one crawl. What counts is the server's log and the run's ``
     missing  to be reached by links and not asked for, or a page that is not in the table
     extra    asked for, or in the table, and reached by no link
     twice    in the table twice, or asked for again once it was stored; in one leg, asked for twice
+    links    a page whose links in ``links.parquet`` lead elsewhere than by the independent program
 
 Where a grid is ended, a node may ask again for what another has in a result that the manager does
 not have yet; one of the two counts. That is no fault, and told beside. Anything else but 0 is named
@@ -32,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,11 +47,13 @@ from bench.documentation import SITES, fetched, free_ports, served
 from bench.ended_with_us import ended_with_us
 from bench.speed import PACKAGES
 from bench.whole_closure import Closure, Reply, Wanted
+from xxhash import xxh3_64_intdigest
 
 HEADGATE = [sys.executable, "-m", "headgate"]
 END_AT = (1 / 3, 2 / 3)
 CRAWLS = ("first", "second")
 MOST_NAMED = 10
+MASK = 2**64 - 1
 MOST_SECONDS = 600.0
 ENDING_SECONDS = 60.0
 LATE_SECONDS = 0.05
@@ -91,6 +94,8 @@ class Site:
     closure: Closure
     statuses: dict[str, int]
     """Of all URLs of the closure."""
+    links: dict[str, int]
+    """Of each page that has some: `mark` of them together."""
 
     @property
     def home(self) -> str:
@@ -111,12 +116,13 @@ class Row:
     missing: list[str]
     extra: list[str]
     twice: list[str]
+    links: list[str]
     leased: int
     """Asked for again under another lease."""
 
     @property
     def counts(self) -> tuple[int, ...]:
-        wrong = (len(self.missing), len(self.extra), len(self.twice))
+        wrong = (len(self.missing), len(self.extra), len(self.twice), len(self.links))
         return self.asked, self.stored, *wrong, self.leased
 
 
@@ -161,16 +167,18 @@ def main() -> int:
                     print(line(crawl), flush=True)
     if chosen.report:
         chosen.report.write_text(report(sites, crawls), encoding="utf-8")
-    return 1 if any(sum(crawl.sums[2:5]) for crawl in crawls) else 0
+    return 1 if any(sum(crawl.sums[2:6]) for crawl in crawls) else 0
 
 
 def line(crawl: Crawl) -> str:
-    asked, stored, missing, extra, twice, leased = crawl.sums
-    counts = f"missing {missing}, extra {extra}, twice {twice}, under two leases {leased}"
+    asked, stored, missing, extra, twice, links, leased = crawl.sums
+    wrong = f"missing {missing}, extra {extra}, twice {twice}, links {links}"
     found = f"{asked:,} asked for, {stored:,} pages"
-    words = [f"{crawl.way}, {crawl.number} crawl: {found}; {counts}; {crawl.seconds:.1f} s"]
+    words = [f"{crawl.way}, {crawl.number} crawl: {found}; {wrong}; {crawl.seconds:.1f} s"]
+    if leased:
+        words.append(f"    under two leases {leased}")
     for row in crawl.rows:
-        for kind in ("missing", "extra", "twice"):
+        for kind in ("missing", "extra", "twice", "links"):
             words += [f"    {row.site}: {kind} {url}" for url in getattr(row, kind)[:MOST_NAMED]]
     return "\n".join(words)
 
@@ -197,7 +205,9 @@ def closure_of(name: str, seed: str) -> Site:
     others = ", ".join(f"{n} × {status}" for status, n in sorted(counts.items()) if status != 200)
     seconds = time.monotonic() - began
     print(f"{name}: {counts[200]:,} in {seconds:.1f} s; besides {others}", flush=True)
-    return Site(name, seed, found, statuses)
+    links = {url: marked(targets) for url, targets in found.links.items() if targets}
+    found.links.clear()
+    return Site(name, seed, found, statuses, links)
 
 
 def crawled(way: Way, out: Path, sites: Sequence[Site], log: Path) -> Iterator[Crawl]:
@@ -223,9 +233,16 @@ def crawled(way: Way, out: Path, sites: Sequence[Site], log: Path) -> Iterator[C
         runner.finish()
         seconds = time.monotonic() - began
         asked = requests(log, before)
-        stored = table(max((out / "data" / "runs").iterdir()) / "pages.parquet")
+        run = max((out / "data" / "runs").iterdir())
+        stored, links = table(run / "pages.parquet"), marks(run / "links.parquet")
         rows = [
-            compared(site, asked.get(site.home, {}), stored.get(site.name, {}), way)
+            compared(
+                site,
+                asked.get(site.home, {}),
+                stored.get(site.name, {}),
+                links.get(site.name, {}),
+                way,
+            )
             for site in sites
         ]
         yield Crawl(way, number, seconds, rows)
@@ -400,7 +417,33 @@ def table(path: Path) -> dict[str, Stored]:
     return found
 
 
-def compared(site: Site, asked: dict[str, list[float]], stored: Stored, way: Way) -> Row:
+def mark(url: str) -> int:
+    return xxh3_64_intdigest(url.encode())
+
+
+def marked(urls: Iterable[str]) -> int:
+    """The same in any order."""
+    return sum(map(mark, set(urls))) & MASK
+
+
+def marks(path: Path) -> dict[str, dict[str, int]]:
+    """By site, of the links of each page."""
+    found: dict[str, dict[str, int]] = {}
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["site", "source", "target"]):
+            for site, source, target in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                pages = found.setdefault(site, {})
+                pages[source] = (pages.get(source, 0) + mark(target)) & MASK
+    return found
+
+
+def compared(
+    site: Site,
+    asked: dict[str, list[float]],
+    stored: Stored,
+    links: dict[str, int],
+    way: Way,
+) -> Row:
     pages = {url for url, rows in stored.items() if any(status in (200, 304) for status, _ in rows)}
     missing = (site.closure.asked - asked.keys()) | (site.pages - pages)
     extra = (asked.keys() - site.closure.asked) | (pages - site.pages)
@@ -415,8 +458,18 @@ def compared(site: Site, asked: dict[str, list[float]], stored: Stored, way: Way
         leased = len(again)
     else:
         leased, twice = 0, twice | again
+    wrong = {
+        url for url in site.links.keys() | links.keys() if site.links.get(url) != links.get(url)
+    }
     return Row(
-        site.name, len(asked), len(pages), sorted(missing), sorted(extra), sorted(twice), leased
+        site.name,
+        len(asked),
+        len(pages),
+        missing=sorted(missing),
+        extra=sorted(extra),
+        twice=sorted(twice),
+        links=sorted(wrong),
+        leased=leased,
     )
 
 
@@ -428,27 +481,27 @@ in every way below, and what was asked for
 compared with the closure of links that a program finds which shares nothing with Headgate: its \
 own parser, and `whatwg-url` as resolver. Of
 {rows} rows, a site in a crawl each, {wrong} missed a page, asked for one that no link leads to, \
-or for one twice
+or for one twice, or has a wrong link
 (`python -m bench.coverage --report FILE`, {cores} cores, {minutes:.0f} minutes of crawling; the \
 head of `bench/coverage.py` says how).
 
-| site | pages | other answers | most missing, extra, twice in a crawl |
+| site | pages | other answers | most missing, extra, twice, links in a crawl |
 |---|---|---|---|
 """
 MIDDLE = """
 Other answers are links that lead nowhere there, redirects, robots.txt and sitemap.xml.
 
-| all at once, by | crawl | asked for | pages | missing | extra | twice | under two leases | s |
-|---|---|---|---|---|---|---|---|---|
+| all at once, by | crawl | asked for | pages | missing | extra | twice | links | two leases | s |
+|---|---|---|---|---|---|---|---|---|---|
 """
 FOOT = """
 Missing: to be reached by links and not asked for, or not in the table. Extra: asked for or in the \
 table, and reached by no link. Twice: in
 the table twice, or asked for again once it was stored; what was on its way when a leg ended is \
-asked for again. Under two leases: of a grid that
-was ended, a node asked for it again while another had a result that the manager did not have yet; \
-one of the two counts
-([leases](../algorithms/leases.md)).
+asked for again. Links: pages whose links in the
+table lead elsewhere than by that program. Two leases: of a grid that was ended, a node asked for \
+it again while another had a result that the
+manager did not have yet; one of the two counts ([leases](../algorithms/leases.md)).
 """
 
 
@@ -458,13 +511,13 @@ def report(sites: Sequence[Site], crawls: Sequence[Crawl]) -> str:
     head = HEAD.format(
         sites=len(sites),
         rows=len(rows),
-        wrong=sum(any(row.counts[2:5]) for row in rows) or "none",
+        wrong=sum(any(row.counts[2:6]) for row in rows) or "none",
         cores=os.cpu_count(),
         minutes=sum(crawl.seconds for crawl in crawls) / 60,
     )
     corpora = ""
     for place, site in enumerate(sites):
-        most = [max(crawl.rows[place].counts[k] for crawl in crawls) for k in (2, 3, 4)]
+        most = [max(crawl.rows[place].counts[k] for crawl in crawls) for k in (2, 3, 4, 5)]
         others = len(site.closure.asked) - len(site.pages)
         worst = ", ".join(map(str, most))
         corpora += f"| {site.name} | {len(site.pages):,} | {others:,} | {worst} |\n"

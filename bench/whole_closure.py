@@ -250,6 +250,8 @@ class Closure:
         self.linked: set[str] = set()
         self.source: dict[str, str] = {}
         self.repeated: set[str] = set()
+        self.links: dict[str, list[str]] = {}
+        """Where those of each page lead, whether they are followed or not."""
         self.files: set[str] = set()
         self._wanted = wanted
         self._get = get
@@ -283,6 +285,7 @@ class Closure:
         if reply.status >= 400:
             return
         page = read(met.url, reply)
+        self.links[met.url] = page.links
         links = [] if page.no_follow else [url for url in page.links if url not in page.unendorsed]
         for url in links:
             if self.scope.has(url):
