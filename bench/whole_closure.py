@@ -46,6 +46,8 @@ _STYLE_URL = re.compile(
 )
 _PDF_URL = re.compile(rb"/URI \(([^)]*)\)")
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_FORBIDDEN_IN_HOST = set("<>^|")
+"""By the standard since 2021; `whatwg-url` is of 2018."""
 _STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _LABELS = {
@@ -133,7 +135,12 @@ def normal(base: str | None, text: str, encoding: str = "utf-8") -> str | None:
     if not href.startswith(("http://", "https://")):
         return None
     href = href.partition("#")[0]
-    path, mark, query = href.partition("?")
+    scheme, _, rest = href.partition("://")
+    user_and_host, _, rest = rest.partition("/")
+    host = user_and_host.rpartition("@")[2]
+    if set(host) & _FORBIDDEN_IN_HOST:
+        return None
+    path, mark, query = f"{scheme}://{host}/{rest}".partition("?")
     href = path.replace("^", "%5E") + mark + query  # the standard since 2023
     if _STRAY.search(href):
         return _ESCAPE.sub(lambda escape: escape[0].upper(), href)
