@@ -1,5 +1,6 @@
-"""Sites of made webs that the nodes of a grid share, by seeds, in virtual time, against what an
-independent program finds.
+"""Made webs whose sites nodes of a grid share, by seeds, against what an independent program finds.
+
+In virtual time.
 
 python -m bench.whole_grids --seed 17           one
 python -m bench.whole_grids --seeds 0-1000      many; those that fail are named
