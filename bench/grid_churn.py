@@ -42,6 +42,7 @@ from headgate.features.grid.node.worker import Worker, WorkerJob, work
 from headgate.features.grid.protocol import Claim, ClaimAnswer, Grant, encoded
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms, NewTask
+from headgate.features.grid.trust.journal_check import CheckedHere
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.grid import GridTerms, Mode, NodeStatus
@@ -105,7 +106,7 @@ class Manager:
             catalog.begin_run(run.stamp, clock.wall(), "{}")
             store = SqlBoard(catalog.database)
             terms = BoardTerms(lease_seconds)
-            desk = RequestDesk(Board(terms), store, UploadFiles(run), clock)
+            desk = RequestDesk(Board(terms), store, UploadFiles(run), clock, judge=CheckedHere())
             set_placing(desk, GridTerms(mode=mode))
             store.add_tasks(
                 NewTask(

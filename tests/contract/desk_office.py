@@ -20,6 +20,7 @@ from headgate.features.grid.coordinator.upload_files import UploadFiles
 from headgate.features.grid.protocol import TaskSource
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardTerms, NewTask
+from headgate.features.grid.trust.journal_check import CheckedHere
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.catalog.postgres import PostgresCatalog
@@ -66,7 +67,8 @@ class DeskOffice:
     def __post_init__(self) -> None:
         terms = DeskTerms(free_bytes=lambda: 0 if self.full else 1 << 30)
         board = Board(BoardTerms(LEASE_SECONDS))
-        self.desk = RequestDesk(board, self.store, UploadFiles(self.run), self.clock, terms)
+        files = UploadFiles(self.run)
+        self.desk = RequestDesk(board, self.store, files, self.clock, terms, judge=CheckedHere())
 
     def source(self, node: str) -> TaskSource:
         return self.sources.get(node) or CutLine(self.desk, node)

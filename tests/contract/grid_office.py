@@ -23,6 +23,7 @@ from headgate.features.grid.node.worker import Worker, WorkerJob, work
 from headgate.features.grid.protocol import encoded
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardTerms, NewTask
+from headgate.features.grid.trust.journal_check import CheckedHere
 from headgate.features.keep.volumes import KEPT, prepare_staging
 from headgate.model.budget import Budget
 from headgate.model.grid import NodeStatus
@@ -59,6 +60,7 @@ async def grid_in_one_process(job: NodeJob, reference: str = "") -> AsyncIterato
             Board(BoardTerms(_LEASE_SECONDS)), SqlBoard(catalog.database),
             UploadFiles(prepare_staging(folder)), SystemClock(),
             DeskTerms(reference=reference, more_to_come=lambda: True), collection=folder,
+            judge=CheckedHere(),
         )  # fmt: skip
         fleet = GridFleet(desk, _new_task, _take_in)
         desk.committing.tell = fleet.stored

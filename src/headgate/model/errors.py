@@ -41,6 +41,7 @@ class DamagedFile(UserMistake):
 
     def __init__(self, path: object, how: str, remedy: str) -> None:
         super().__init__(f"{path} is damaged ({how}); {remedy}")
+        self.path, self.how = path, how
 
 
 class OtherVersion(UserMistake):

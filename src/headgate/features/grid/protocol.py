@@ -78,6 +78,7 @@ MOST_TASKS = 1_000
 """Most tasks of a node, and most slots."""
 _MOST_HOSTS = 10_000
 """Most hosts of one heartbeat."""
+_LONGEST_REASON = 200
 _MOST_ERRORS = 2_000
 """Most kinds of errors of a site: a few of ours, and statuses."""
 
@@ -318,7 +319,12 @@ def _from_plain(kind: Any, value: Any) -> Any:
 
 
 def _check(progress: Progress) -> None:
-    """What types cannot say: raises ValueError if it is no progress that a run can have."""
+    """What types cannot say: raises ValueError if it is no progress that a run can have. Reasons
+    are shown to people: of each there is a sentence."""
+    progress.reason = progress.reason[:_LONGEST_REASON]
+    for host, why in progress.given_up.items():
+        if len(why) > _LONGEST_REASON:
+            progress.given_up[host] = why[:_LONGEST_REASON]
     growth = progress.growth
     depths = {len(each) for each in (growth.known, growth.settled, growth.brought, growth.sizes)}
     if len(depths) > 1:

@@ -43,6 +43,7 @@ __all__ = [
     "Owner",
     "SpoolFiles",
     "SpoolPlace",
+    "commit_sizes",
     "read_commits",
     "read_groups",
     "read_links",
@@ -84,6 +85,10 @@ class LinkLines(msgspec.Struct, frozen=True, array_like=True):
     targets: str
     rels: str
     """As many lines as targets; empty when no link has one."""
+
+    def __post_init__(self) -> None:
+        if self.rels and self.rels.count("\n") != self.targets.count("\n"):
+            raise ValueError("as many rels as targets are wanted")
 
     @classmethod
     def from_links(cls, source: str, depth: int, links: Links) -> Self:
@@ -177,11 +182,13 @@ def read_owners(path: Path) -> Iterator[tuple[Owner, int]]:
 
 def unpacked_bytes(path: Path, starts: Starts = None) -> int:
     """Size of commits after decompression, which may be a thousand times the file."""
-    return sum(
-        _KIND.plain_bytes(path, section)
-        for frame in _frames(path, starts)
-        for section in frame.sections
-    )
+    return sum(commit_sizes(path, starts))
+
+
+def commit_sizes(path: Path, starts: Starts = None) -> Iterator[int]:
+    """The same for each commit."""
+    for frame in _frames(path, starts):
+        yield sum(_KIND.plain_bytes(path, section) for section in frame.sections)
 
 
 def read_groups(path: Path, starts: Starts = None) -> Iterator[Group]:

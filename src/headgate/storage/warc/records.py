@@ -30,10 +30,13 @@ __all__ = [
     "digest_text",
     "exchange",
     "failure",
+    "location_in",
     "note",
     "read_response",
+    "record_head",
     "record_id",
     "revisit_profile",
+    "says",
     "stored_head",
     "utc_text",
     "warcinfo",
@@ -221,6 +224,7 @@ def _uri(url: str) -> str:
 
 _GZIP_WINDOW_BITS = 31
 _READ_BYTES = 1 << 18
+_MOST_HEAD_BYTES = 1 << 17
 _MOST_BYTES = 20_000_000
 """Size limit of a record, larger than any that was written."""
 _END_OF_HEAD = b"\r\n\r\n"
@@ -262,6 +266,44 @@ def read_response(file: Path, offset: int, url: str, digest: bytes) -> Fetched |
         seconds=0.0,
         wire_bytes=0,
     )
+
+
+def record_head(file: Path, offset: int) -> tuple[bytes, bytes]:
+    """The head of the record at ``offset``, and what can be seen of its block; empty if there is
+    none. Of a record of any size, no more is read than a head may have."""
+    try:
+        with opened(file) as warc:
+            warc.seek(offset)
+            seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(
+                warc.read(_MOST_HEAD_BYTES), _MOST_HEAD_BYTES
+            )
+    except (OSError, zlib.error, UserMistake):
+        return b"", b""
+    head, found, block = seen.partition(_END_OF_HEAD)
+    return (head, block) if found and head.startswith(b"WARC/1.1\r\n") else (b"", b"")
+
+
+def says(head: bytes, url: str, digest: bytes) -> bool:
+    """Whether a record's head is about a URL, and about a payload with this digest; empty: there
+    was no response. A revisit has its payload elsewhere."""
+    if f"\r\nWARC-Target-URI: {_uri(url)}\r\n".encode("utf-8", "replace") not in head:
+        return False
+    match head.partition(b"\r\nWARC-Type: ")[2].partition(b"\r\n")[0]:
+        case b"response":
+            told = f"\r\nWARC-Payload-Digest: {digest_text(digest)}\r\n"
+            return bool(digest) and told.encode() in head
+        case b"metadata":
+            return not digest
+        case kind:
+            return kind == b"revisit"
+
+
+def location_in(block: bytes) -> str:
+    """Where the response in a record's block redirects to, as its server wrote it; empty: it does
+    not say."""
+    end = _END_OF_HTTP_HEAD.search(block)
+    read = read_head(block[: end.end()]) if end else None
+    return next((value for name, value in read.fields if name == "location"), "") if read else ""
 
 
 def _read_member(file: Path, offset: int) -> bytes:

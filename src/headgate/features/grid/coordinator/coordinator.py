@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
@@ -45,6 +46,7 @@ from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.placement_policies import ByDistance, GridView, Placing
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms
 from headgate.model.budget import Budget
+from headgate.model.errors import DamagedFile
 from headgate.model.grid import GridTerms, Mode, Placement
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
@@ -55,6 +57,7 @@ from headgate.storage.journals.journal import Commit, LinkLines, Owner
 from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.page import PageRow
 from headgate.storage.run_state import load_report
+from headgate.storage.safe_files import writing
 
 __all__ = ["Interruptible", "ManagerJob", "ManagerParts", "manage", "placing_of", "set_placing"]
 
@@ -155,7 +158,8 @@ class _Managing:
             async with self._parts.open_door(
                 self._desk, self._desk.registry.revoked_keys()
             ) as door:
-                report = await self._serve(door)
+                with closing(self._desk.receiving):
+                    report = await self._serve(door)
             await self._desk.close()
         return report
 
@@ -261,7 +265,8 @@ class _Managing:
         )
         finished = Finished(report, self._record.log.progress, self._accounting.alpha)
         unread = UnreadPages(Collection(self._run.collection))
-        remarks = wrap_up(
+        seal = partial(
+            wrap_up,
             self._run,
             self._catalog,
             finished=finished,
@@ -269,8 +274,26 @@ class _Managing:
             keeping=self._accounting.budget_keeper,
             complete=unread.read,
         )
-        self._watcher.on_messages(remarks)
+        self._watcher.on_messages(leaving_out_damaged(self._run, seal))
         return report
+
+
+def leaving_out_damaged(run: RunFolder, seal: Callable[[], list[str]]) -> list[str]:
+    """Seal a run of nodes' results. One that cannot be read, which an earlier version may have
+    accepted, is left out: it would end the sealing of all others. Returns remarks."""
+    remarks: list[str] = []
+    while True:
+        try:
+            return [*remarks, *seal()]
+        except DamagedFile as fault:
+            path = Path(str(fault.path))
+            if path not in run.journals():
+                raise
+            with writing(path):
+                path.rename(path.with_suffix(".left-out"))
+            remarks.append(
+                f"{path.stem}: its result cannot be sealed and is left out ({fault.how})"
+            )
 
 
 async def _make_tasks(

@@ -139,6 +139,7 @@ class _KeepByNodes:
                 self._over = True
                 await self._linger()
             finally:
+                self.desk.receiving.close()
                 looking.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await looking

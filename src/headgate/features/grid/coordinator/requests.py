@@ -46,6 +46,7 @@ from headgate.features.grid.scheduler.records import (
 )
 from headgate.features.grid.scheduler.task_choice import Asker, OpenLease
 from headgate.features.grid.scheduler.task_index import PendingTaskIndex
+from headgate.features.grid.trust.journal_check import JournalChecks, Judge
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection
 
@@ -101,6 +102,7 @@ class RequestDesk:
     collection: Path | None = None
     """Has the memories of the sites; None: the collection of the results."""
     gathering: StartBarrier = field(default_factory=StartBarrier)
+    judge: Judge = field(default_factory=JournalChecks)
     ending: EndingTasks = field(init=False)
     committing: UploadCommit = field(init=False)
     receiving: Uploads = field(init=False)
@@ -129,6 +131,7 @@ class RequestDesk:
             saving=self._saving,
             committing=self.committing,
             free_bytes=self.terms.free_bytes,
+            judge=self.judge,
         )
 
     @property

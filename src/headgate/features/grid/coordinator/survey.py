@@ -24,6 +24,7 @@ from headgate.features.grid.coordinator.upload_files import UploadFiles, free_by
 from headgate.features.grid.protocol import Manifest, decoded, encoded
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms, NewTask
+from headgate.features.grid.trust.journal_check import Brought
 from headgate.features.survey.entries import changed
 from headgate.features.survey.job import BY_NODES, SurveyJob, SurveyMoment, SurveyWatcher
 from headgate.features.survey.log import SurveyFile, SurveyIndex, read_survey
@@ -39,7 +40,6 @@ from headgate.model.task import SurveyedServers, Task
 from headgate.reading.urls import host
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.collection import SURVEY_LOG, Collection, RunFolder
-from headgate.storage.journals.journal import Owner
 
 __all__ = ["survey_by_nodes"]
 
@@ -115,13 +115,14 @@ class _SurveyByNodes:
         self.desk = RequestDesk(
             Board(BoardTerms(self.terms.lease)),
             self.store,
-            UploadFiles(run, self.tasks.believable),
+            UploadFiles(run),
             clock,
             DeskTerms(
                 self.accounting.least_rate,
                 lambda: free_bytes(run.collection), self.terms.reference,
                 lambda: not self.surveyor.ending,  # what was brought may lead to new servers
             ),
+            judge=self.tasks,
         )  # fmt: skip
         set_placing(self.desk, self.terms)
         self.desk.committing.tell = self._stored
@@ -307,19 +308,22 @@ class SurveyTasks:
                 log.commit()
         log.commit()
 
-    def believable(self, journal: Path, owner: Owner, _: dict[str, int]) -> bool:
-        """Whether a log from a node is valid, and is about the task's own servers only."""
-        domains, most = self._servers.get(owner.site, ()), self.surveyor.rules.most_requests
+    def lie(self, brought: Brought) -> str:
+        """Whether a log from a node is valid, and is about the task's own servers only: these
+        tasks are the `Judge` of their results."""
+        domains = self._servers.get(brought.task.whose[0], ())
+        most = self.surveyor.rules.most_requests
         try:
-            return all(
-                entry.domain in domains
-                and is_internal(host(entry.url), entry.domain)
-                and 0 < entry.requests <= most
-                and entry.wire_bytes >= 0
-                for entry in read_survey(journal)
-            )
-        except (HeadgateError, ValueError):
-            return False
+            for entry in read_survey(Path(brought.journal)):
+                own = entry.domain in domains and is_internal(host(entry.url), entry.domain)
+                if not own or not 0 < entry.requests <= most or entry.wire_bytes < 0:
+                    return f"an entry that is not the task's: {entry.url[:100]!r}"
+        except (HeadgateError, ValueError) as fault:
+            return str(fault)
+        return ""
+
+    def close(self) -> None:
+        """Nothing is held."""
 
     def _task(self, trees: Sequence[ServerTree]) -> NewTask:
         rules, domains = self.surveyor.rules, tuple(tree.domain for tree in trees)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from headgate.features.grid.protocol import Chunk, FileDigest, FileSize, Lease
-from headgate.model.errors import HeadgateError
 from headgate.storage.append_file import sync_folder
 from headgate.storage.collection import RunFolder, visit_stem
-from headgate.storage.journals.journal import Owner, read_commits, read_owner
+from headgate.storage.journals.journal import Owner
 from headgate.storage.safe_files import reading, writing
 
 __all__ = ["UploadFiles", "are_files_of", "free_bytes"]
@@ -41,19 +40,6 @@ def are_files_of(owner: Owner, names: Iterable[str]) -> bool:
     return known and journal in names and len(set(names)) == len(names)
 
 
-def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
-    try:
-        if read_owner(path) != owner:
-            return False
-        for _, rows, _ in read_commits(path, None):
-            for row in rows:
-                if row.warc_file and row.warc_offset >= names.get(row.warc_file, 0):
-                    return False
-    except (HeadgateError, ValueError):
-        return False
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class _Paths:
     journals: str
@@ -74,15 +60,12 @@ class UploadFiles:
     Bytes are written at their offset, so chunks may come in any order and repeatedly; small files
     wait in memory (`features.grid.coordinator.upload_files`). A file gets its final name only when
     it is complete and durable; moving it is idempotent. Senders are not trusted: only files with
-    the names of the task and the announced sizes are accepted, and the journal must be readable.
+    the names of the task and the announced sizes are accepted.
 
     Results of one run. Calls that touch the disk may block.
     """
 
     run: RunFolder
-    believable: Callable[[Path, Owner, dict[str, int]], bool] = field(default=_is_crawled)
-    """Whether a journal can be read, belongs to this visit, and refers only to files with these
-    names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
     _begun: dict[int, dict[Lease, int]] = field(default_factory=dict)
     """By task that is not done: leases of which something may be here, and of how many files."""
@@ -140,15 +123,12 @@ class UploadFiles:
                 self._parts.drop((lease, number))
         return wrong
 
-    def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
-        """Whether the result has a journal that is `believable`."""
-        names = {file.name: file.size for file in files}
-        for number, file in enumerate(files):
-            if file.name.endswith(".journal"):
-                part = Path(self._parts.path((lease, number)))
-                journal = part if part.exists() else Path(self._paths.home(file.name))
-                return self.believable(journal, owner, names)
-        return False
+    def where(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
+        """The complete files of a result by name, which may have their final names already."""
+        parts = self.parts(lease, files).items()
+        return {
+            name: part if part.exists() else Path(self._paths.home(name)) for name, part in parts
+        }
 
     def keep(self, lease: Lease, files: Sequence[FileDigest]) -> None:
         """The result is complete: make its bytes durable; the names are not yet final."""

@@ -9,6 +9,7 @@ A crash at any point costs only time:
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import msgspec
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress, TaskState
 from headgate.features.grid.coordinator.board_store import BoardSaving
-from headgate.features.grid.coordinator.task_data import GivenTasks
+from headgate.features.grid.coordinator.task_data import GivenTasks, TaskSpec
 from headgate.features.grid.coordinator.upload_commit import Received, UploadCommit
 from headgate.features.grid.coordinator.upload_files import UploadFiles, are_files_of
 from headgate.features.grid.protocol import (
@@ -35,6 +36,7 @@ from headgate.features.grid.protocol import (
 )
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardState, BoardStore, LeaseEnding, LeaseRow
+from headgate.features.grid.trust.journal_check import Brought, Judge
 from headgate.model.task import Task
 from headgate.storage.journals.journal import Owner
 
@@ -46,6 +48,8 @@ _AWAITED_SECONDS = 7 * 86_400.0
 """How long after the end of its lease a node should keep a result for the manager of another run:
 it takes space on a machine that was lent."""
 _CHECKED_SECONDS = 0.05
+_AHEAD_SECONDS = 10 * 365 * 86_400.0
+"""What the clock of an honest node may be ahead: some are years wrong."""
 _ANOTHER_RUN = "the manager is at another run now"
 
 
@@ -60,6 +64,7 @@ class Uploads:
     committing: UploadCommit
     free_bytes: Callable[[], int]
     """Disk space that results may still take."""
+    judge: Judge
     over: bool = False
     """The run has ended: results of tasks that were given up come too late."""
     _checked: set[Lease] = field(default_factory=set)
@@ -67,7 +72,7 @@ class Uploads:
     checking: UploadChecks = field(init=False)
 
     def __post_init__(self) -> None:
-        self.checking = UploadChecks(self.arrivals)
+        self.checking = UploadChecks(self.arrivals, self.judge)
         # A node that still sends begins again; files that are being checked may be whole, and stay.
         self.saving.given_up = lambda task: self.arrivals.drop_task(task, self._checked)
 
@@ -145,12 +150,12 @@ class Uploads:
         if [file.name for file in announced] != [file.name for file in manifest.files]:
             return ResultVerdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
-        owner = (await self.given.spec(lease.task)).owner
-        wrong = await self.checking.take(manifest, owner)
+        spec = await self.given.spec(lease.task)
+        wrong = await self.checking.take(manifest, spec, self.clock.wall() + _AHEAD_SECONDS)
         if wrong:
             self.arrivals.reopen(lease, announced)
             return ResultVerdict(word=Word.RESEND, files=wrong)
-        return await self._receive(row, manifest, owner)
+        return await self._receive(row, manifest, spec.owner)
 
     async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> ResultVerdict:
         if not self.over and self.board.receive(row, encoded(manifest), self.clock.wall()):
@@ -255,28 +260,39 @@ class UploadChecks:
     """
 
     arrivals: UploadFiles
+    judge: Judge
     _threads: ThreadPoolExecutor = field(
         default_factory=partial(ThreadPoolExecutor, _AT_ONCE, "checking")
     )
 
-    async def take(self, manifest: Manifest, owner: Owner) -> tuple[int, ...]:
-        """Numbers of files that are wrong; none: all are stored."""
-        return await self._aside(self._take, manifest, owner)
+    async def take(self, manifest: Manifest, spec: TaskSpec, latest: float) -> tuple[int, ...]:
+        """Numbers of files that are wrong; none: all are stored. ``latest``: when the last page can
+        have been fetched."""
+        return await self._aside(self._take, manifest, spec, latest)
 
     async def is_wrong(self, manifest: Manifest) -> bool:
         return bool(await self._aside(self.arrivals.wrong, manifest.lease, manifest.files))
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self.judge.close()
 
-    def _take(self, manifest: Manifest, owner: Owner) -> tuple[int, ...]:
+    def _take(self, manifest: Manifest, spec: TaskSpec, latest: float) -> tuple[int, ...]:
         arrivals, lease, files = self.arrivals, manifest.lease, manifest.files
         wrong = arrivals.wrong(lease, files)
         if not wrong:
-            if not arrivals.is_journal_of(lease, files, owner):
-                raise Unfit(f"the journal of {owner.site} is none that Headgate wrote")
+            lie = self.judge.lie(self._brought(manifest, spec, latest))
+            if lie:
+                raise Unfit(f"the journal of {spec.owner.site} is none that Headgate wrote: {lie}")
             arrivals.keep(lease, files)
         return wrong
+
+    def _brought(self, manifest: Manifest, spec: TaskSpec, latest: float) -> Brought:
+        where = self.arrivals.where(manifest.lease, manifest.files)
+        sizes = {file.name: file.size for file in manifest.files}
+        journal = next(name for name in where if name.endswith(".journal"))
+        files = {name: (str(path), sizes[name]) for name, path in where.items() if name != journal}
+        return Brought(str(where[journal]), files, spec.task, latest, secrets.token_bytes(16))
 
     async def _aside(self, check: Callable[..., _Found], *values: object) -> _Found:
         loop = asyncio.get_running_loop()
