@@ -2,7 +2,7 @@
 
     python -m bench.speed                     everything, some ten minutes on two cores
     python -m bench.speed --only headgate     a part: headgate, wget, scrapy, crawlee
-    python -m bench.speed --against 772d084   and Headgate as of a commit, in turns, on one site
+    python -m bench.speed --against 772d084   Headgate and Headgate as of a commit, in turns
 
 Eleven sites of documentation from Debian's packages (`bench.documentation`), 13,900 pages of 24 KB
 in the mean, served by nginx on loopback, each at an address of its own. Headgate archives what it
@@ -17,7 +17,8 @@ told. The clock is shared with nginx and whatever else the machine does: where i
 tells more.
 
 Where Debian's own Python is another one than ours, the first line is told for both. Runs that are
-held against each other by a few per cent are done in turns.
+held against each other by a few per cent are done in turns, and the median by CPU is told; with a
+commit there are five turns of each, of all sites, one site, ten pages and `--help`.
 
 Needs nginx and openssl; wget and wget2 are left out where they are missing. Scrapy and Crawlee, and
 every Headgate, this one, as of a commit or under Debian's Python, are installed alike, into virtual
@@ -68,7 +69,9 @@ WGET2_SECONDS = 30
 SHORT_SECONDS = 10.0
 SAME_PAGES = 0.97
 """Crawlers differ in what they take for a link; with fewer pages than that it is another crawl."""
-TIMES_WGET, TIMES_SCRAPY, TIMES_TWO_SCRAPYS, TIMES_BEFORE = 1.5, 8.0, 5.0, 1.6
+TIMES_WGET, TIMES_SCRAPY, TIMES_TWO_SCRAPYS = 1.5, 8.0, 5.0
+TURNS = 5
+MOST_CPU_OF_BEFORE = 1.03
 SHARE_OVER_TLS = 0.8
 TEN_PAGES_SECONDS, TEN_PAGES_BYTES = 0.5, 80_000_000
 
@@ -116,7 +119,8 @@ class Result:
 HEADING = f"{'':<32} {'pages':>7} {'s':>7} {'pages/s':>8} {'CPU µs':>8} {'MB':>6} {'×':>6}"
 ONE, TWO = "Headgate, one process", "Headgate, two processes"
 ALONE, OVER_TLS = "Headgate, one site", "Headgate, one site by https"
-BEFORE, TEN = "Headgate before, one site", "Headgate, ten pages"
+TEN, HELP = "Headgate, ten pages", "Headgate, --help"
+BEFORE = {ours: ours.replace("Headgate", "Headgate before") for ours in (ONE, ALONE, TEN, HELP)}
 DEBIANS = "Headgate, Debian's Python"
 WGET, WGET2 = "wget, one per site", "wget2, one per site"
 SCRAPY, SCRAPYS = "Scrapy, fastest", "Scrapy, fastest, two processes"
@@ -143,7 +147,7 @@ def main(arguments: Sequence[str]) -> int:
             for missing in sorted(_missing(runners, options.only)):
                 print(f"{missing:<32} NOT HERE, not measured")
             os.environ["SSL_CERT_FILE"] = str(web.certificate)
-            results = _measure(runners, folder)
+            results = _measure(runners, folder, turns=TURNS if options.against else 3)
     return _judge({result.runner.name: result for result in results})
 
 
@@ -179,6 +183,16 @@ def _runners(web: Web, sites: Sequence[Documentation], against: str) -> Iterator
     ]
     ours = partial(Runner, family="headgate", count=_stored_by_headgate)
     here = headgate_here()
+    if against:
+        before = revision(against)
+        for name, urls in ((ONE, seeds), (ALONE, [large]), (TEN, [web.ten_pages])):
+            yield ours(name, command=partial(_headgate, here, urls))
+            command = partial(_headgate, before, urls)
+            yield ours(BEFORE[name], command=command, in_turn_with=name)
+        asked = partial(Runner, family="headgate", count=lambda *_: 1)
+        yield asked(HELP, command=partial(_help, here))
+        yield asked(BEFORE[HELP], command=partial(_help, before), in_turn_with=HELP)
+        return
     yield ours(ONE, command=partial(_headgate, here, seeds))
     debians = other_interpreter()
     if debians is not None:
@@ -186,9 +200,6 @@ def _runners(web: Web, sites: Sequence[Documentation], against: str) -> Iterator
         yield ours(DEBIANS, command=partial(_headgate, under, seeds), in_turn_with=ONE)
     yield ours(TWO, command=partial(_headgate, here, seeds, "--processes", "2"))
     yield ours(ALONE, command=partial(_headgate, here, [large]))
-    if against:
-        before = revision(against)
-        yield ours(BEFORE, command=partial(_headgate, before, [large]), in_turn_with=ALONE)
     yield ours(OVER_TLS, command=partial(_headgate, here, [web.over_tls]))
     yield ours(TEN, command=partial(_headgate, here, [web.ten_pages]))
     for program, name in (("wget", WGET), ("wget2", WGET2)):
@@ -208,6 +219,10 @@ def _headgate(python: str, urls: Sequence[str], *options: str) -> list[str]:
     wanted = [*urls, "--crawlers", str(len(urls)), *delay, *options]
     program = [python, "-E", "-m", "headgate", "crawl"]
     return [*program, *wanted, "--quiet", "--contact", "bench@example.org"]
+
+
+def _help(python: str) -> list[str]:
+    return [python, "-E", "-m", "headgate", "--help"]
 
 
 @cache
@@ -296,11 +311,11 @@ def _files(folder: Path, _: Cost) -> int:
     return sum(1 for path in folder.rglob("*.htm*") if path.is_file())
 
 
-def _measure(runners: Sequence[Runner], folder: Path) -> list[Result]:
+def _measure(runners: Sequence[Runner], folder: Path, *, turns: int) -> list[Result]:
     results: list[Result] = []
     by_processes: dict[int, Result] = {}
     for group in _in_turns(runners):
-        for result in _median_runs(group, folder / "work"):
+        for result in _median_runs(group, folder / "work", turns):
             print(result.line(by_processes.get(result.runner.processes)), flush=True)
             if result.cost.exit_code or not result.got:
                 print("\n".join(result.cost.output.splitlines()[-5:]), file=sys.stderr)
@@ -320,12 +335,16 @@ def _in_turns(runners: Sequence[Runner]) -> list[list[Runner]]:
     return groups
 
 
-def _median_runs(group: Sequence[Runner], place: Path) -> list[Result]:
-    """Of each the median of three, where runs are short or are done in turns."""
+def _median_runs(group: Sequence[Runner], place: Path, turns: int) -> list[Result]:
+    """Of each the median, where runs are short (by the clock) or are done in turns (by CPU)."""
     rounds = [[_run(runner, place) for runner in group]]
     if len(group) > 1 or rounds[0][0].cost.seconds < SHORT_SECONDS:
-        rounds += [[_run(runner, place) for runner in group] for _ in range(2)]
-    each = (sorted(runs, key=lambda run: run.cost.seconds) for runs in zip(*rounds, strict=True))
+        rounds += [[_run(runner, place) for runner in group] for _ in range(turns - 1)]
+
+    def cost(run: Result) -> float:
+        return run.cpu_micros if len(group) > 1 else run.cost.seconds
+
+    each = (sorted(runs, key=cost) for runs in zip(*rounds, strict=True))
     return [runs[len(runs) // 2] for runs in each]
 
 
@@ -343,7 +362,12 @@ def _run(runner: Runner, place: Path) -> Result:
 def _judge(by_name: dict[str, Result]) -> int:
     """What was wanted and what is; the answer is the exit code."""
     print()
-    verdicts = [*_times(by_name), *_of_ten_pages(by_name), *_whole(by_name)]
+    verdicts = [
+        *_times(by_name),
+        *_of_ten_pages(by_name),
+        *_whole(by_name),
+        *_beside_before(by_name),
+    ]
     for text, kept in verdicts:
         print("kept  " if kept else "MISSED", text)
     for ours, other in ((TWO, WGET2), (ONE, DEBIANS)):
@@ -357,12 +381,19 @@ def _times(by_name: dict[str, Result]) -> Iterator[tuple[str, bool]]:
         (TWO, WGET, TIMES_WGET),
         (ONE, SCRAPY, TIMES_SCRAPY),
         (TWO, SCRAPYS, TIMES_TWO_SCRAPYS),
-        (ALONE, BEFORE, TIMES_BEFORE),
         (OVER_TLS, ALONE, SHARE_OVER_TLS),
     ):
         if ours in by_name and other in by_name:
             ratio = by_name[ours].rate / by_name[other].rate
             yield f"{ours}: {ratio:.2f} × {other}, ≥ {wanted:g}", ratio >= wanted
+
+
+def _beside_before(by_name: dict[str, Result]) -> Iterator[tuple[str, bool]]:
+    for ours, before in BEFORE.items():
+        if ours in by_name and before in by_name:
+            ratio = by_name[ours].cpu_micros / by_name[before].cpu_micros
+            text = f"{ours}: {ratio:.3f} × the CPU of before, ≤ {MOST_CPU_OF_BEFORE:g}"
+            yield text, ratio <= MOST_CPU_OF_BEFORE
 
 
 def _of_ten_pages(by_name: dict[str, Result]) -> Iterator[tuple[str, bool]]:
