@@ -354,6 +354,8 @@ class SiteRun:
                 await self._frontier_driver.send_urls(read.requisites, fetch.depth, needed=True)
             if isinstance(event, PageFetched) and len(event.links) > LINKS_AT_ONCE:
                 event = await self._frontier_driver.tell_most(event, fetch.depth + 1)
+            if self._tasks.over:  # its links may not have been passed on; the URL stays to do
+                return
             fetch = self._landed(event, page)
 
     def _landed(self, event: Event, page: Page) -> Fetch | None:
