@@ -26,14 +26,14 @@ def test_a_page_whose_links_were_not_all_passed_on_is_fetched_again(
         for module in (frontier_driver, site_run):
             patched.setattr(module, "LINKS_AT_ONCE", 2)
         patched.setattr(frontier_driver, "_OTHERS_PART", 0.0)
-        pass_on = FrontierDriver.tell
+        pass_on = FrontierDriver.send
 
         def stopping(driver: FrontierDriver, event: Event) -> None:
             pass_on(driver, event)
             if isinstance(event, Found):
                 asyncio.get_running_loop().call_soon(driver._tasks.end, "interrupted")
 
-        patched.setattr(FrontierDriver, "tell", stopping)
+        patched.setattr(FrontierDriver, "send", stopping)
         assert crawled(Answers(dict(pages)), shelf).reason == "interrupted"
     again = Answers(dict(pages))
     crawled(again, shelf)
