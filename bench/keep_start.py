@@ -24,7 +24,7 @@ import numpy as np
 
 from headgate.features.keep.job import KeepRequest
 from headgate.features.keep.recrawl.policies import keep_policy
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
 from headgate.storage.memory.merging import Files, merge
@@ -87,7 +87,7 @@ def _made(folder: Path, sites: int, pages: int) -> None:
     for site in job.sites:
         _remember(collection, site.name, pages, now)
     with SqliteCatalog(collection.catalog) as catalog:
-        VisitPlanner(collection, catalog, keep_policy("index")).take_sites(job.sites, now)
+        VisitPlanner(collection, catalog, keep_policy("index")).set_sites(job.sites, now)
 
 
 def _decisions(folder: Path) -> tuple[float, float]:
@@ -97,7 +97,7 @@ def _decisions(folder: Path) -> tuple[float, float]:
     with SqliteCatalog(collection.catalog) as catalog:
         desk = VisitPlanner(collection, catalog, job.policy)
         now = time.time() + 30 * _DAY
-        desk.take_sites(job.sites, now)
+        desk.set_sites(job.sites, now)
         for number in range(_DECISIONS):
             began = time.process_time()
             task = desk.board.next_task(now + number)

@@ -142,7 +142,7 @@ def wrong_depths(graphs: Sequence[LinkGraph], walked: Walk) -> tuple[int, int]:
     for graph in graphs:
         true |= shortest_ways(graph)
     too_deep = sum(entry.depth > true[entry.url] for entry in walked.log)
-    wrong = sum(reckoned.of(entry) != true[entry.url] for entry in walked.log)
+    wrong = sum(reckoned.depth(entry) != true[entry.url] for entry in walked.log)
     return too_deep, wrong
 
 

@@ -113,7 +113,7 @@ def test_a_command_has_it_on_stdin_and_in_its_environment(tmp_path: Path) -> Non
     async def play() -> None:
         async with telling(tmp_path, command) as notices:
             for number in range(3):
-                notices.tell(notice(number))
+                notices.enqueue(notice(number))
             await until(lambda: notices.counts == NoticeCounts(told=3))
             assert notices.troubles() == ()
 
@@ -133,11 +133,11 @@ def test_no_shell_is_asked_unless_the_user_writes_one(tmp_path: Path) -> None:
 
     async def play() -> None:
         async with telling(tmp_path, f"echo $HEADGATE_SITE > {out}") as notices:
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: notices.counts.told == 1)
             assert not out.exists()
-            notices.take_sites(told_to(docs=f"sh -c 'echo $HEADGATE_SITE > {out}'"))
-            notices.tell(notice())
+            notices.set_sites(told_to(docs=f"sh -c 'echo $HEADGATE_SITE > {out}'"))
+            notices.enqueue(notice())
             await until(lambda: notices.counts.told == 2)
 
     asyncio.run(play())
@@ -150,7 +150,7 @@ def test_a_command_that_never_ends_is_ended_with_all_it_started(tmp_path: Path) 
 
     async def play() -> None:
         async with telling(tmp_path, command, seconds=0.5) as notices:
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert "not done in 0.5 seconds" in trouble.what
@@ -179,7 +179,7 @@ def test_a_command_that_cannot_be_run_is_told_with_a_remedy(
 ) -> None:
     async def play() -> None:
         async with telling(tmp_path, command) as notices:
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: notices.counts.failed == 1)
             [trouble] = notices.troubles()
             assert what in trouble.what
@@ -201,7 +201,7 @@ def test_a_command_that_fails_is_tried_again(
 
     async def play() -> None:
         async with telling(tmp_path, command) as notices:
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: bool(notices.troubles()))
             assert notices.troubles()[0].what.endswith("x really")
             assert len(notices.troubles()[0].what) < 1000
@@ -237,12 +237,12 @@ def test_what_the_machine_lacks_is_no_fault_of_the_command(
         async with telling(tmp_path, "true") as notices:
             with monkeypatch.context() as lacking:
                 lacking.setattr(where, what)
-                notices.tell(notice())
+                notices.enqueue(notice())
                 await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert trouble.what.endswith(problem)
             assert "it is tried again" in trouble.remedy
-            notices.tell(notice(2))
+            notices.enqueue(notice(2))
             await until(lambda: notices.counts == NoticeCounts(told=2))
             assert notices.troubles() == ()
 
@@ -254,7 +254,7 @@ def test_json_is_posted(tmp_path: Path) -> None:
         async with hook(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n") as (url, asked):
             named = url.replace("http://", "http://me:p%40ss@")
             async with telling(tmp_path, named) as notices:
-                notices.tell(notice())
+                notices.enqueue(notice())
                 await until(lambda: notices.counts == NoticeCounts(told=1))
             head, _, body = asked[0].partition(b"\r\n\r\n")
             assert head.startswith(b"POST /hook?a=b HTTP/1.1\r\nHost: 127.0.0.1:")
@@ -284,7 +284,7 @@ def test_answers_of_hooks(tmp_path: Path, answer: bytes | None, what: str, faile
             hook(lambda _: answer) as (url, asked),
             telling(tmp_path, url, seconds=0.5) as notices,
         ):
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert what in trouble.what
@@ -298,7 +298,7 @@ def test_answers_of_hooks(tmp_path: Path, answer: bytes | None, what: str, faile
 def test_nobody_listening_there(tmp_path: Path) -> None:
     async def play() -> None:
         async with telling(tmp_path, NOBODY) as notices:
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: bool(notices.troubles()))
             assert notices.counts == NoticeCounts(waiting=1)
 
@@ -309,7 +309,7 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     async def stop_half_way() -> None:
         async with hook(lambda _: None) as (url, asked), telling(tmp_path, url) as notices:
             for number in range(3):
-                notices.tell(notice(number))
+                notices.enqueue(notice(number))
             await until(lambda: bool(asked))
 
     asyncio.run(stop_half_way())
@@ -342,10 +342,10 @@ def test_a_visit_that_is_not_merged_yet_is_not_told_with_another(tmp_path: Path)
     async def play() -> None:
         async with telling(tmp_path, NOBODY) as notices:
             assert notices.counts.waiting == 0, "nor at the start"
-            notices.take(Owner("b.org", 2))
+            notices.collect(Owner("b.org", 2))
             assert notices.counts.waiting == 1
             assert sorted(file.stem for file in folder.iterdir()) == ["a.org~2", "b.org~3"]
-            notices.take()
+            notices.collect()
             assert notices.counts.waiting == 3
 
     asyncio.run(play())
@@ -373,7 +373,7 @@ def test_too_many_and_a_full_disk_are_told(tmp_path: Path, monkeypatch: pytest.M
     async def play() -> None:
         async with telling(tmp_path, NOBODY) as notices:
             for number in range(5):
-                notices.tell(notice(number))
+                notices.enqueue(notice(number))
             assert notices.counts == NoticeCounts(dropped=3, waiting=2)
             assert "3 notices of changes were dropped" in notices.troubles()[-1].what
             assert "headgate changes" in notices.troubles()[-1].remedy
@@ -395,7 +395,7 @@ def test_the_difference_is_told(tmp_path: Path, run: RunFolder) -> None:
 
     async def play() -> None:
         async with telling(run.collection, f"sh -c 'cat > {out}'") as notices:
-            notices.tell(ChangeNotice(told, old, new))
+            notices.enqueue(ChangeNotice(told, old, new))
             await until(lambda: notices.counts == NoticeCounts(told=1))
 
     asyncio.run(play())
@@ -409,7 +409,7 @@ def test_telling_takes_no_time(tmp_path: Path) -> None:
         async with hook(lambda _: None) as (url, _), telling(tmp_path, url) as notices:
             start = time.process_time()
             for number in range(1000):
-                notices.tell(notice(number))
+                notices.enqueue(notice(number))
             return (time.process_time() - start) / 1000
 
     assert asyncio.run(play()) < 0.005
@@ -431,7 +431,7 @@ def test_what_waits_goes_to_whom_the_site_file_names_now(tmp_path: Path) -> None
         async with ChangeNotices(tmp_path, SystemClock(), AGENT, sites) as notices:
             assert notices.counts == NoticeCounts(waiting=1), "news and gone name nobody"
             await until(lambda: bool(notices.troubles()))
-            notices.take_sites(told_to(docs=f"sh -c 'echo $HEADGATE_URL >> {said}'"))
+            notices.set_sites(told_to(docs=f"sh -c 'echo $HEADGATE_URL >> {said}'"))
             assert notices.troubles() == (), "what is named no more troubles nobody"
             await until(lambda: notices.counts == NoticeCounts(told=1))
 
@@ -449,9 +449,9 @@ def test_a_receiver_named_no_more_gets_no_second_try(tmp_path: Path) -> None:
             hook(lambda _: None) as (url, asked),
             telling(tmp_path, url, seconds=0.5) as notices,
         ):
-            notices.tell(notice())
+            notices.enqueue(notice())
             await until(lambda: bool(asked))
-            notices.take_sites(told_to(docs="true"))
+            notices.set_sites(told_to(docs="true"))
             assert notices.counts == NoticeCounts(waiting=1)
             await until(lambda: notices.counts == NoticeCounts(told=1))
 

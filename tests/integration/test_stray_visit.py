@@ -56,7 +56,7 @@ def test_its_changes_and_links_are_passed_on(run: RunFolder) -> None:
             keeping: Any = SimpleNamespace(
                 collection=Collection(run.collection),
                 catalog=SimpleNamespace(record_visits=recorded.extend),
-                keeper=SimpleNamespace(desk=desk, volumes=volumes),
+                keeper=SimpleNamespace(planner=desk, volumes=volumes),
                 parts=SimpleNamespace(clock=SystemClock()),
                 notices=notices,
             )

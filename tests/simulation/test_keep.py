@@ -319,7 +319,7 @@ def test_what_a_visit_found_that_a_fault_ended_is_told_once(
     """Before its news are left, or when they are left and not yet in the memory."""
     web = ChangingPages([HOST], rates=(4.0,))
     told: Counter[str] = Counter()
-    monkeypatch.setattr(ChangeNotices, "tell", lambda _, one: told.update([one.change.url]))
+    monkeypatch.setattr(ChangeNotices, "enqueue", lambda _, one: told.update([one.change.url]))
     works = getattr(visit_memory, step)
     full = [False]
 

@@ -176,7 +176,7 @@ def test_a_site_that_is_removed_while_it_is_visited_ends_with_what_it_has(tmp_pa
         await asyncio.sleep(20 * MINUTE)
         assert onlooker.keeper is not None
         removed.append(True)
-        onlooker.keeper.look_again()
+        onlooker.keeper.reread_site_file()
 
     def reread(_: bool) -> SiteFile | None:
         return SiteFile(job.budget, (other,)) if removed and removed.pop() else None
@@ -211,7 +211,7 @@ def test_a_file_is_read_again_as_soon_as_it_is_asked_for(tmp_path: Path) -> None
         await asyncio.sleep(MINUTE)
         assert not told, "nobody has looked"
         assert onlooker.keeper is not None
-        onlooker.keeper.look_again()
+        onlooker.keeper.reread_site_file()
 
     rereading: list[Callable[[bool], SiteFile | None]] = []
     job = replace(job, reread=lambda told: rereading[0](told) if rereading else None)

@@ -22,13 +22,13 @@ from tests.simulation.kept_web import (
     site,
 )
 
-from headgate.features.keep import visit_planning as keep_desk
+from headgate.features.keep import visit_planner as keep_desk
 from headgate.features.keep.recrawl.page_policies import ByIndex
 from headgate.features.keep.recrawl.policies import keep_policy
 from headgate.features.keep.recrawl.priority_groups import ChannelGroups
 from headgate.features.keep.recrawl.scheduler import DueVisit as BoardTask
 from headgate.features.keep.recrawl.scheduler import Why
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.model.keeping import Staleness
 from headgate.model.site import Site
 from headgate.model.units import Seconds
@@ -94,7 +94,7 @@ def test_nutch_lengthens_and_shortens_intervals_by_a_fifth(tmp_path: Path) -> No
 
 def watched(onlooker: Onlooker) -> ChannelGroups:
     assert onlooker.keeper is not None
-    order = onlooker.keeper.desk.policy.order
+    order = onlooker.keeper.planner.policy.order
     assert isinstance(order, ChannelGroups)
     return order
 
@@ -111,7 +111,7 @@ def test_fixed_gives_each_site_a_turn_every_interval_of_its_group(tmp_path: Path
     async def watch(clock: VirtualClock, onlooker: Onlooker) -> None:
         while True:
             await asyncio.sleep(10 * MINUTE)
-            if onlooker.keeper is not None and len(onlooker.keeper.desk.pages) == 5:
+            if onlooker.keeper is not None and len(onlooker.keeper.planner.pages) == 5:
                 for host in hosts:
                     interval = watched(onlooker).interval(host, clock.wall())
                     intervals[host].append((clock.wall(), interval))
@@ -172,7 +172,7 @@ def test_what_is_made_small_may_change_while_it_runs(tmp_path: Path) -> None:
     status, onlooker, _ = keep_virtually(job, web)
     assert status.objective == "freshness"
     assert onlooker.keeper is not None
-    assert onlooker.keeper.desk.policy.pages == ByIndex(Staleness.FRESHNESS)
+    assert onlooker.keeper.planner.policy.pages == ByIndex(Staleness.FRESHNESS)
 
 
 def test_sites_are_compared_by_what_holds_now(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_sites_are_compared_by_what_holds_now(tmp_path: Path) -> None:
         with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
             desk = VisitPlanner(Collection(tmp_path), catalog, keep_policy(name))
             for one in files:
-                desk.take_sites([one], now)
+                desk.set_sites([one], now)
             return float(desk.board.places.rows.values(now + DAY)[0])
 
     by_index = worth("index", usual)
@@ -204,7 +204,7 @@ def test_a_visit_names_no_more_urls_than_a_message_to_a_node_holds(
     now = BEGIN + DAY
     with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
         desk = VisitPlanner(Collection(tmp_path), catalog, keep_policy("index"))
-        desk.take_sites([site("a.example")], now)
+        desk.set_sites([site("a.example")], now)
 
         def planned(most_bytes: int) -> tuple[str, ...]:
             monkeypatch.setattr(keep_desk, "_MOST_URL_BYTES", most_bytes)

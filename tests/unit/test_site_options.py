@@ -140,7 +140,7 @@ def test_what_holds_for_a_run_may_stand_in_the_file(
     who = {key: value for key, value in options.items() if key == "contact"}
     kept = KeepRequest(Path("sites.toml"), lambda _: WHO, **who)  # type: ignore[arg-type]
     assert kept.job(tmp_path).contact == contact
-    survey = SurveyRequest.of(
+    survey = SurveyRequest.from_options(
         ("https://a.example/",), {**who, "budget_path": "sites.toml", "budget_text": WHO}
     )
     assert survey.job(tmp_path).fetcher.contact == contact

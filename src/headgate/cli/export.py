@@ -13,7 +13,7 @@ from headgate.cli.terminal import say
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.features.export.export import Exporting
+    from headgate.features.export.export import ExportJob
 
 __all__ = ["configure", "run"]
 
@@ -93,10 +93,10 @@ def run(args: argparse.Namespace) -> int:
         _check_content(args.content, args.table, form)
     if args.table and form in ("text", "markdown", "wacz"):
         raise UserMistake(f"--as {form} gives out pages; leave --table out")
-    from headgate.features.export.export import Export, Exporting
+    from headgate.features.export.export import Export, ExportJob
 
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    exporting = Exporting(
+    job = ExportJob(
         Export(
             args.folder,
             args.run,
@@ -107,10 +107,10 @@ def run(args: argparse.Namespace) -> int:
             created=created,
         )
     )
-    _write(exporting, form, args.to)
-    for remark in exporting.remarks:
+    _write(job, form, args.to)
+    for remark in job.remarks:
         say(remark)
-    return FAILED if exporting.unreadable else 0
+    return FAILED if job.unreadable else 0
 
 
 def _check_content(content: str, table: str | None, form: str) -> None:
@@ -122,11 +122,11 @@ def _check_content(content: str, table: str | None, form: str) -> None:
         raise UserMistake(f"--content is a column of pages or links; {table} have none")
 
 
-def _write(exporting: Exporting, form: str, to: str) -> None:
+def _write(job: ExportJob, form: str, to: str) -> None:
     from headgate.storage.atomic_write import claiming
 
     if to == "-":
-        exporting.write(sys.stdout.buffer)
+        job.write(sys.stdout.buffer)
         return
     path = Path(to)
     if not path.absolute().parent.is_dir():
@@ -136,17 +136,17 @@ def _write(exporting: Exporting, form: str, to: str) -> None:
             raise UserMistake(f"{to} is a folder; name a file")
         path.mkdir(exist_ok=True)
         with claiming(path / ".export"):
-            exporting.write_folder(path)
+            job.write_folder(path)
         (path / ".export").unlink()
         return
-    for run in exporting.runs:
+    for run in job.runs:
         if path.resolve().is_relative_to(run.path.resolve()):
             raise UserMistake(f"{to} is in the run's own folder; name another file with --to")
     with claiming(path) as (file, part):
         if form == "sqlite":
-            exporting.write_database(part)
+            job.write_database(part)
         else:
-            exporting.write(file)
+            job.write(file)
 
 
 def _is_folder(to: str) -> bool:

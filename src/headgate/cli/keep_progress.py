@@ -55,9 +55,9 @@ class KeepWatch(Watcher[Stoppable, KeepStatus]):
         if self._keeper is not None:
             self._keeper.stop()
 
-    def look_again(self) -> None:
+    def reread_site_file(self) -> None:
         if self._keeper is not None:
-            self._keeper.look_again()
+            self._keeper.reread_site_file()
 
 
 async def keep_watched(job: KeepJob, *, quiet: bool) -> KeepStatus:
@@ -68,5 +68,5 @@ def heeding_signals(watch: KeepWatch) -> KeepWatch:
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(sign, watch.stop)
-    loop.add_signal_handler(signal.SIGHUP, watch.look_again)
+    loop.add_signal_handler(signal.SIGHUP, watch.reread_site_file)
     return watch

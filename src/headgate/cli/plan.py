@@ -264,7 +264,7 @@ def _forecasts(
     from headgate.engine.forecasts import forecast_sites
     from headgate.engine.real_parts import real_parts
     from headgate.engine.site_inputs import ready_sites
-    from headgate.features.plan.scouting import scouted_sites
+    from headgate.features.plan.scout import scouted_sites
     from headgate.storage.catalog.sqlite import opened_catalog
     from headgate.storage.collection import Collection
 

@@ -159,7 +159,7 @@ def _asked(args: argparse.Namespace) -> SurveyRequest:
         raise UserMistake(
             "say what to survey: a list of URLs or a URL (see headgate survey --help)"
         )
-    return SurveyRequest.of(read_starts(args.what), _options(args))
+    return SurveyRequest.from_options(read_starts(args.what), _options(args))
 
 
 def _resumed(args: argparse.Namespace) -> SurveyRequest:

@@ -132,7 +132,7 @@ def _no_start(word: str) -> str:
 
 
 def _listed(path: str) -> tuple[str, ...]:
-    found = StartList.of(read_text(path))
+    found = StartList.from_text(read_text(path))
     for number, text in found.bad_lines[:_COMPLAINTS]:
         say(f"{path}:{number}: {text[:80]!r} is no URL; left out")
     if len(found.bad_lines) > _COMPLAINTS:

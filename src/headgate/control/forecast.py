@@ -1,8 +1,9 @@
 """Predicts a site: its bytes, the rate its server can deliver, and the source of both.
 
 Before the crawl, from the best source there is: the site file, earlier visits (`visits`), a first
-look (`scouting`). The server's speed by the hour comes from its history (`bandwidth.server_speed`).
-While the crawl runs, the size comes from the crawl itself (`size_estimate`).
+look (`features.plan.scout`). The server's speed by the hour comes from its history
+(`bandwidth.server_speed`). While the crawl runs, the size comes from the crawl itself
+(`size_estimate`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Forecasts of what each site of a crawl or a plan will take.
 
 They come from the site file, from what the collection remembers, and for ``plan --scout`` from a
-first look at the site (`features.plan.scouting`).
+first look at the site (`features.plan.scout`).
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class SharedSession:
 
     def site(self, url: str, meta: Mapping[str, object]) -> SpiderSite:
         """That a request belongs to."""
-        name = self._names.of(url, meta)
+        name = self._names.site_of(url, meta)
         known = self.fleet.sites.get(name)
         if known is not None:
             return known
@@ -232,13 +232,15 @@ class SiteNames:
         self._registered = registrable_domain()
         self._of_url: Callable[[str], str] = lru_cache(_REMEMBERED)(self._find)
 
-    def of(self, url: str, meta: Mapping[str, Any]) -> str:
+    def site_of(self, url: str, meta: Mapping[str, Any]) -> str:
         """``meta`` is the request's.
 
         >>> names = SiteNames([Site("docs", seeds=("https://docs.example.org/",))])
-        >>> names.of("https://docs.example.org/a", {}), names.of("https://www.example.org/", {})
-        ('docs', 'example.org')
-        >>> names.of("https://docs.example.org/a", {"headgate_site": "mine"})
+        >>> names.site_of("https://docs.example.org/a", {})
+        'docs'
+        >>> names.site_of("https://www.example.org/", {})
+        'example.org'
+        >>> names.site_of("https://docs.example.org/a", {"headgate_site": "mine"})
         'mine'
         """
         named = meta.get(META_KEY)

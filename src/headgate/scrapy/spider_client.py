@@ -92,7 +92,7 @@ class SpiderClient:
         asked = fetch_request(
             request, site.name, site.response_size.expected, self._maxsize, partial=self._partial
         )
-        witness = _Witness.of(self._crawler, request)
+        witness = _Witness.for_request(self._crawler, request)
         task = asyncio.current_task()
         assert task is not None
         site.fetching.add(task)
@@ -235,7 +235,7 @@ class _Witness:
         self._request = request
 
     @classmethod
-    def of(cls, crawler: Crawler, request: Request) -> _Witness | None:
+    def for_request(cls, crawler: Crawler, request: Request) -> _Witness | None:
         told = (signals.headers_received, signals.bytes_received)
         anybody = any(any(getAllReceivers(crawler, signal)) for signal in told)
         return cls(crawler, request) if anybody else None

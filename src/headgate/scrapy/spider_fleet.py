@@ -180,7 +180,7 @@ class SpiderSite:
     """Requests by depth, since a response of the depth above was last counted."""
 
     @classmethod
-    def of(cls, site: Site) -> SpiderSite:
+    def for_site(cls, site: Site) -> SpiderSite:
         return cls(site, Progress(site.name, visit=0))
 
     @property
@@ -257,7 +257,7 @@ class SpiderSites:
         """The counters of a site, which may be new."""
         known = self._known.get(site.name)
         if known is None:
-            known = self._known[site.name] = SpiderSite.of(site)
+            known = self._known[site.name] = SpiderSite.for_site(site)
         return known
 
     def held(self, names: Iterable[str]) -> int:

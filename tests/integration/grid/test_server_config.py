@@ -160,7 +160,7 @@ def test_who_was_revoked_stays_out_when_others_are_and_after_a_restart(tmp_path:
                 async with connected(token, door.told.append, PATIENCE_SECONDS) as client:
                     office.store.revoke(name)
                     office.clock.seconds += 10.0
-                    assert f"{name} is revoked" in watch.look(door.server)
+                    assert f"{name} is revoked" in watch.poll(door.server)
                     async with asyncio.timeout(PATIENCE_SECONDS):
                         await client.wait_refused()
             assert "revoked" in await refused(tokens["anna"]), "also now that ben is"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.storage.warc.making import make_body, make_url
 
-from headgate.features.export.export import Export, Exporting
+from headgate.features.export.export import Export, ExportJob
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb
@@ -24,7 +24,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packed")
     crawl_once(folder / "kept")
     crawl_again(folder / "kept")
-    exporting = Exporting(Export(folder / "kept", None, "wacz", created="2026-11-16T13:00:00Z"))
+    exporting = ExportJob(Export(folder / "kept", None, "wacz", created="2026-11-16T13:00:00Z"))
     with (folder / "second.wacz").open("wb") as file:
         exporting.write(file)
     assert exporting.remarks == []
@@ -57,7 +57,7 @@ def test_pywb_replays_it_with_nothing_beside(pywb_bin: Path, package: Path, tmp_
 
 def test_datasette_opens_the_database(datasette_bin: Path, tmp_path: Path) -> None:
     crawl_once(tmp_path / "kept")
-    Exporting(Export(tmp_path / "kept", None, "sqlite")).write_database(tmp_path / "x.sqlite")
+    ExportJob(Export(tmp_path / "kept", None, "sqlite")).write_database(tmp_path / "x.sqlite")
     done = subprocess.run(
         [str(datasette_bin / "datasette"), str(tmp_path / "x.sqlite"), "--get",
          f"/x/pages.json?_shape=array&url={make_url(3)}"],

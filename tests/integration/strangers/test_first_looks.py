@@ -7,7 +7,7 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.page_reader import PageReader
 from headgate.engine.clock import AwakeClock
-from headgate.features.plan.scouting import scout_all
+from headgate.features.plan.scout import scout_all
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.frontier.traps import LONGEST_URL
 from headgate.model.site import Site

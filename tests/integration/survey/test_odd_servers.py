@@ -50,7 +50,7 @@ def _survey(
                 return await survey(job, parts, Nobody()), servers
 
     report, servers = asyncio.run(surveyed())
-    facts = SurveyFacts.of(lambda: read_survey(tmp_path / "runs" / report.stamp / SURVEY_LOG))
+    facts = SurveyFacts.from_log(lambda: read_survey(tmp_path / "runs" / report.stamp / SURVEY_LOG))
     return report, servers, facts
 
 

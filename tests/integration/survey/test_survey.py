@@ -174,7 +174,7 @@ def _log(out: Path, report: SurveyReport) -> Iterator[SurveyEntry]:
 
 
 def _facts(out: Path, report: SurveyReport) -> SurveyFacts:
-    return SurveyFacts.of(lambda: _log(out, report))
+    return SurveyFacts.from_log(lambda: _log(out, report))
 
 
 def _is_quick(site: int) -> bool:

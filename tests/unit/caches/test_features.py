@@ -38,7 +38,7 @@ from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.server_tree import ChosenPage, KindQueue
 from headgate.features.survey.strategy.surveyor import Surveyor
 from headgate.features.survey.strategy.territory import Territory
-from headgate.features.survey.strategy.turns import Asking
+from headgate.features.survey.strategy.turns import RequestChoice
 from headgate.features.survey.strategy.yields import PageKind, YieldModel
 from headgate.features.survey.wrapping_up import registrable_domain
 from headgate.fetching.tls import trusting_context
@@ -131,11 +131,11 @@ def test_a_stored_outlook_holds_for_the_policy_and_terms_it_was_made_by() -> Non
 def test_the_calibration_is_that_of_all_hours() -> None:
     log = KeepLog(0.0)
     for hour in range(1, 4):
-        log.looked(0.5, changed=True)
+        log.record_fetch(0.5, changed=True)
         before = log.checked()
         log.turn(hour * HOUR)
         assert log.checked() == before
-        log.looked(0.5, changed=False)
+        log.record_fetch(0.5, changed=False)
         assert log.checked() != before
     assert sum(log.checked().looks) == 6
 
@@ -178,7 +178,7 @@ def test_the_best_kind_is_looked_for_after_each_page_of_its_server() -> None:
         model.learn(far.kind, (), 8)
     queue.unsettle()
     assert queue.best(model) == model.value(far.kind), "a page of its server was fetched"
-    assert queue.take(model) == far
+    assert queue.pop(model) == far
     assert queue.best(model) == model.value(near.kind), "a kind is empty"
 
 
@@ -275,12 +275,12 @@ def test_the_site_of_a_url_goes_by_the_file_and_the_url() -> None:
         ("https://www.example.org/a", "example.org", "example.org"),
         ("https://docs.example.com/a", "example.com", "example.com"),
     ) * 2:
-        assert with_file.of(url, {}) == of_file
-        assert without.of(url, {}) == of_none
-        assert with_file.of(url, {"headgate_site": "mine"}) == "mine"
+        assert with_file.site_of(url, {}) == of_file
+        assert without.site_of(url, {}) == of_none
+        assert with_file.site_of(url, {"headgate_site": "mine"}) == "mine"
     known: Any = with_file._of_url
     before = known.cache_info()
-    assert with_file.of("https://docs.example.org/" + "x" * 1_000, {}) == "docs"
+    assert with_file.site_of("https://docs.example.org/" + "x" * 1_000, {}) == "docs"
     assert known.cache_info() == before
     assert before.maxsize == 4_096
 
@@ -297,10 +297,10 @@ def test_robots_txt_is_that_of_an_origin_until_its_server_is_closed() -> None:
     rules = SurveyRules()
     values = YieldModel()
     territory = Territory(rules, registrable_domain())
-    asking = Asking(rules, values)
+    asking = RequestChoice(rules, values)
     servers = [territory.plant(f"http://{name}.ke/", 0) for name in "ab"]
     for tree in servers:
-        tree.meet(f"{tree.start}x", 0, "", values)
+        tree.add(f"{tree.start}x", 0, "", values)
         asked = asking.next(tree)
         assert isinstance(asked, FetchRobots)
         assert asked.origin == tree.start.rstrip("/")
@@ -322,4 +322,4 @@ def test_a_survey_that_has_ended_remembers_no_robots_txt() -> None:
     web: dict[str, Answer] = {"http://a.ke/": [], "http://b.ke/": 404}
     played = play(surveyor, web, allows=lambda url: "c" not in url)
     assert len(played.robots) == 3
-    assert not surveyor._asking._robots
+    assert not surveyor._choice._robots

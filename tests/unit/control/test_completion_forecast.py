@@ -110,14 +110,14 @@ def test_guesses_are_judged_at_both_ends_of_their_ranges(
     """Ten megabytes by a first look, which may be a quarter or four times as many."""
     made = ahead({"a": looked_at(10e6)}, site("a", deadline))
     assert (made.verdict, made.at_best, made.at_worst) == (verdict, at_best, at_worst)
-    assert PlanWords.of(made).headline.startswith(begins)
-    assert "between 2.5 MB and 40 MB" in PlanWords.of(made).guesses
+    assert PlanWords.from_plan(made).headline.startswith(begins)
+    assert "between 2.5 MB and 40 MB" in PlanWords.from_plan(made).guesses
 
 
 def test_a_slow_server_is_named_and_no_max_rate() -> None:
     """Seen by running it: no max_rate was in the file."""
     made = ahead({"a": looked_at(10e6, server_rate=1e5)}, site("a", 40))
-    words = PlanWords.of(made)
+    words = PlanWords.from_plan(made)
     assert made.remedy.needed_bandwidth is None
     assert words.headline.startswith("Probably not feasible: this plan misses 1 of 1 deadline")
     assert "a takes longer than its deadline at the speed its server has shown" in words.headline
@@ -130,7 +130,7 @@ def test_what_the_user_told_is_exact() -> None:
     made = ahead({"a": told(10e6, max_rate=1e5)}, site("a", 40))
     assert not made.guessed
     assert made.at_best is None
-    words = PlanWords.of(made)
+    words = PlanWords.from_plan(made)
     assert words.headline.startswith("Not feasible: no plan can meet the deadline; ")
     assert "a max_rate is too low for it (a)" in words.headline
     assert not words.guesses
@@ -143,7 +143,7 @@ def test_an_unknown_server_is_no_guess() -> None:
 def test_another_policys_plan_knows_its_guesses_too() -> None:
     sized = replace(site("a", 5), expect=Bytes(10e6))
     made = with_guesses(plan([sized], LINE, "M-STET"), {"a": looked_at(10e6)})
-    assert PlanWords.of(made).headline.startswith("Probably not feasible")
+    assert PlanWords.from_plan(made).headline.startswith("Probably not feasible")
 
 
 # The plan that is made while the crawl runs: for what is left, with times from the start.

@@ -35,7 +35,7 @@ class Noises:
     """For sites without rules of their own."""
     by_site: Mapping[str, Noise] = field(default_factory=dict)
 
-    def of(self, site: str) -> Noise:
+    def for_site(self, site: str) -> Noise:
         return self.by_site.get(site, self.others)
 
 
@@ -96,7 +96,7 @@ class Comparison:
             return PageChange(
                 Change.NEW, site, url=url, title=new.title, seen_at=new.seen_at, before_at=before
             )
-        found = changed_page(self.collection, page, old, new, self.noises.of(site))
+        found = changed_page(self.collection, page, old, new, self.noises.for_site(site))
         self.unremarkable += found is None
         return found
 

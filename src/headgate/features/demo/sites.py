@@ -22,7 +22,7 @@ __all__ = [
     "Answer",
     "DemoRequest",
     "DemoSite",
-    "Failing",
+    "FailureMode",
     "Prose",
     "Response",
     "demo_sites",
@@ -53,7 +53,7 @@ class Response:
         return f'"{blake2b(self.body, digest_size=8).hexdigest()}"'
 
 
-class Failing(Enum):
+class FailureMode(Enum):
     """Ways to fail that a client can distinguish."""
 
     RESET = "the connection is reset"
@@ -73,7 +73,7 @@ class DemoRequest:
     """Of the server."""
 
 
-Answer: TypeAlias = Response | Failing
+Answer: TypeAlias = Response | FailureMode
 Answering: TypeAlias = Callable[[DemoRequest], Answer]
 
 
@@ -237,8 +237,8 @@ def _broken(seed: int) -> DemoSite:
     """Good pages, and between them all kinds of failures."""
     good = _chain(seed, "Notes from the ruin", "note", count=24, size=8000)
     oddities: Shelf = {
-        "/reset": Failing.RESET,
-        "/chunks": Failing.BROKEN_CHUNKS,
+        "/reset": FailureMode.RESET,
+        "/chunks": FailureMode.BROKEN_CHUNKS,
         "/always-500": Response(b"out of order\n", "text/plain", 500),
         "/loop/one": moved("/loop/two"),
         "/loop/two": moved("/loop/one"),
@@ -259,7 +259,7 @@ def _ruin(shelf: Mapping[str, Answer], asked: DemoRequest) -> Answer:
     if asked.path == "/second-try.html":
         return page if asked.times else Response(b"try again\n", "text/plain", 500)
     if asked.path == "/short.html":
-        return page if asked.times else Failing.CUT_SHORT
+        return page if asked.times else FailureMode.CUT_SHORT
     if asked.path == "/busy.html":
         wait = (("Retry-After", "1"),)
         return (

@@ -20,7 +20,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import Self
 
-from headgate.features.demo.sites import DemoRequest, DemoSite, Failing, Response, demo_sites
+from headgate.features.demo.sites import DemoRequest, DemoSite, FailureMode, Response, demo_sites
 
 __all__ = ["DemoPlace", "DemoWeb"]
 
@@ -162,7 +162,7 @@ class DemoServer:
             self.moved += len(head)
             await asyncio.sleep(self.site.latency)
             answer = self.site.answering(asked)
-            if isinstance(answer, Failing):
+            if isinstance(answer, FailureMode):
                 await _fail(answer, writer)
                 return
             validators = self.site.validators
@@ -219,11 +219,11 @@ def _rendered(answer: Response, method: str, head: bytes, *, validators: bool) -
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-async def _fail(kind: Failing, writer: asyncio.StreamWriter) -> None:
-    if kind is Failing.RESET:
+async def _fail(kind: FailureMode, writer: asyncio.StreamWriter) -> None:
+    if kind is FailureMode.RESET:
         sock = writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
         return
-    writer.write(_BROKEN_CHUNKS if kind is Failing.BROKEN_CHUNKS else _CUT_SHORT)
+    writer.write(_BROKEN_CHUNKS if kind is FailureMode.BROKEN_CHUNKS else _CUT_SHORT)
     await writer.drain()

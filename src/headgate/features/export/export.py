@@ -33,7 +33,7 @@ from headgate.storage.tables.rows import (
     write_rows,
 )
 
-__all__ = ["Export", "Exporting"]
+__all__ = ["Export", "ExportJob"]
 
 CRAWL_TABLES = ("pages", "links")
 SURVEY_TABLES = ("servers", "links", "depths")
@@ -57,10 +57,10 @@ class Export:
 
 
 @dataclass(slots=True)
-class Exporting:
+class ExportJob:
     """One export, and remarks for the user."""
 
-    asked: Export
+    request: Export
     remarks: list[str] = field(default_factory=list, init=False)
     unreadable: int = field(default=0, init=False)
     """Pages or records that could not be read; also in a remark."""
@@ -68,7 +68,7 @@ class Exporting:
     """The newest first."""
 
     def __post_init__(self) -> None:
-        asked = self.asked
+        asked = self.request
         every = asked.run == "all"
         self.runs = crawls(asked.folder) if every else [chosen_run(asked.folder, asked.run)]
         if not self.runs:
@@ -90,25 +90,25 @@ class Exporting:
 
     def write(self, target: IO[bytes]) -> None:
         """Write into one file."""
-        asked = self.asked
+        asked = self.request
         if asked.form in TEXT_FORMS:
             for row, told in self._texts():
                 target.write(page_document(row, *told).encode("utf-8", "replace"))
         elif asked.form == "wacz":
-            copying = write_wacz(self._collection, self._fetches(), asked.created, target)
-            self._count(copying.unreadable, copying.first_trouble, "record")
+            copier = write_wacz(self._collection, self._fetches(), asked.created, target)
+            self._count(copier.unreadable, copier.first_trouble, "record")
         else:
             with ExitStack() as stack:
                 write_rows(self._rows(asked.table or self.tables[0], stack), asked.form, target)
 
     def write_database(self, path: Path) -> None:
         with ExitStack() as stack:
-            tables = [self.asked.table] if self.asked.table else self.tables
+            tables = [self.request.table] if self.request.table else self.tables
             write_sqlite({table: self._rows(table, stack) for table in tables}, path)
 
     def write_folder(self, folder: Path) -> None:
         """Write a file for each page."""
-        ending, names = _PAGE_FILE_ENDINGS[self.asked.form], set[str]()
+        ending, names = _PAGE_FILE_ENDINGS[self.request.form], set[str]()
         for row, told in self._texts():
             name = page_file_name(row["url"], ending)
             if name in names:
@@ -123,11 +123,11 @@ class Exporting:
         return self.runs[0].collection
 
     def _texts(self) -> Iterator[tuple[Mapping[str, Any], Told]]:
-        rows = page_versions(self.runs, self.asked.where)
+        rows = page_versions(self.runs, self.request.where)
         for run in self.runs:
             self._remark_unfinished(run)
-        contents = Contents(self._collection, self.asked.form)
-        for some, told in contents.of(rows.batches):
+        contents = Contents(self._collection, self.request.form)
+        for some, told in contents.read(rows.batches):
             for row, (content, near) in zip(some.to_pylist(), told, strict=True):
                 if content.content:
                     yield row, (content, near)
@@ -144,15 +144,15 @@ class Exporting:
             self._remark_unfinished(run)
             found.append((run, stored_rows(stack.enter_context(run_table(run, table)))))
         schema = found[0][1].schema
-        if with_run or self.asked.run == "all":
+        if with_run or self.request.run == "all":
             schema = schema.insert(0, pa.field("run", pa.string()))
-        meant = self.asked.where if table == (self.asked.table or self.tables[0]) else ""
+        meant = self.request.where if table == (self.request.table or self.tables[0]) else ""
         condition = RowCondition(meant, schema.names)
         chosen = [(run, _chosen(run.stamp, rows, schema, condition)) for run, rows in found]
-        if self.asked.content and table == self.asked.table == "links":
+        if self.request.content and table == self.request.table == "links":
             return self._with_anchors(schema, chosen, stack)
         rows = Rows(schema, chain.from_iterable(batches for _, batches in chosen))
-        return self._with_content(rows) if self.asked.content and table == "pages" else rows
+        return self._with_content(rows) if self.request.content and table == "pages" else rows
 
     def _with_anchors(
         self,
@@ -166,14 +166,14 @@ class Exporting:
             for run, batches in chosen:
                 pages = stored_rows(stack.enter_context(run_table(run, "pages"))).batches
                 rows = ({"run": run.stamp, **row} for some in pages for row in some.to_pylist())
-                for some, found in texts.of(batches, rows):
+                for some, found in texts.read(batches, rows):
                     yield some.append_column("text", pa.array(found, pa.string()))
             self._count(texts.unreadable, texts.first_trouble, "page")
 
         return Rows(schema.append(pa.field("text", pa.string())), added())
 
     def _with_content(self, rows: Rows) -> Rows:
-        form = self.asked.content
+        form = self.request.content
         names = (
             [form, "text_language", "published", "duplicate_of"] if form in TEXT_FORMS else [form]
         )
@@ -185,7 +185,7 @@ class Exporting:
 
         def added() -> Iterator[pa.Table]:
             named = (_named(some, stamp) if stamp else some for some in rows.batches)
-            for some, told in contents.of(named):
+            for some, told in contents.read(named):
                 values = [
                     (page.content, page.language or None, page.published or None, near or None)
                     for page, near in told

@@ -55,7 +55,7 @@ class Contents:
         self.unreadable = 0
         self.first_trouble = ""
 
-    def of(self, batches: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, list[Told]]]:
+    def read(self, batches: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, list[Told]]]:
         """Batches of rows with their contents."""
         waiting: deque[tuple[pa.Table, list[_Row], list[Told]]] = deque()
 

@@ -61,7 +61,7 @@ class _Worker(Generic[_Question]):
         self.broken = False
         """It has to be replaced."""
 
-    def ask(self, call: tuple[Any, ...], number: int, late_at: float) -> None:
+    def submit(self, call: tuple[Any, ...], number: int, late_at: float) -> None:
         self.number, self.late_at = number, late_at
         try:
             self._child.send(pickle.dumps(call, pickle.HIGHEST_PROTOCOL), late_at - _now())
@@ -105,7 +105,7 @@ class _Crew(Generic[_Question, _Answer]):
                 except StopIteration:
                     more = False
                     break
-                idle.ask((self._work, (question,), {}), self._asked, _now() + self._most_seconds)
+                idle.submit((self._work, (question,), {}), self._asked, _now() + self._most_seconds)
                 self._asked += 1
             if self._given < self._asked and self._given not in self._answered:
                 self._wait()
@@ -173,7 +173,7 @@ class AnchorTexts:
         self.unreadable = 0
         self.first_trouble = ""
 
-    def of(
+    def read(
         self, links: Iterable[pa.Table], pages: Iterable[_Row]
     ) -> Iterator[tuple[pa.Table, list[str | None]]]:
         """Batches of links of a run with their texts; ``pages`` are all pages of that run."""

@@ -36,7 +36,7 @@ _json = msgspec.json.encode
 
 def write_wacz(
     collection: Path, batches: Iterable[pa.Table], created: str, target: IO[bytes]
-) -> RecordCopying:
+) -> RecordCopier:
     """WACZ 1.1.1: the chosen records of a collection in one ZIP file, ready to be replayed.
 
     archive/data.warc.gz    the records as they are, and those that revisits refer to
@@ -55,12 +55,12 @@ def write_wacz(
             writing_index(index) as add_lines,
             package.resource(f"archive/{_DATA}") as data,
         ):
-            copying = RecordCopying(collection, _DATA, data.write)
+            copier = RecordCopier(collection, _DATA, data.write)
             page_list.write(_line({"format": "json-pages-1.0", "id": "pages", "title": "Pages"}))
             for batch in batches:
                 for row in batch.to_pylist():
-                    add_lines(copying.copy(row))
-                    if _is_page(row) and copying.can_be_shown(row):
+                    add_lines(copier.copy(row))
+                    if _is_page(row) and copier.can_be_shown(row):
                         page_list.write(_page_line(row))
         with package.resource(f"indexes/{_BLOCKS}") as blocks:
             directory = list(_write_blocks(index, blocks))
@@ -70,7 +70,7 @@ def write_wacz(
             for line in lines:
                 file.write(line)
         package.finish(created)
-    return copying
+    return copier
 
 
 class _Resource:
@@ -171,7 +171,7 @@ class _Record(NamedTuple):
     block: bytes
 
 
-class RecordCopying:
+class RecordCopier:
     """Copies records from WARC files into another, unchanged, each in its own gzip member.
 
     The record that a revisit refers to is copied, too, from whichever run has it, and so are

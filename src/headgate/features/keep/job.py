@@ -75,7 +75,7 @@ class Stoppable(Protocol):
         """End in order."""
         ...
 
-    def look_again(self) -> None:
+    def reread_site_file(self) -> None:
         """Read the site file again now."""
         ...
 

@@ -1,8 +1,8 @@
 """Keeps a collection fresh without an end: plans, makes and records visits, and seals volumes.
 
-    desk (board, memories) ──visit──► manager, conducting ──► fleet ──► journal, WARC
-       ▲                                                                     │
-       └──── catalog ◄── what it found ◄── memory of the site ◄──────────────┘
+    planner (board, memories) ──visit──► manager, control loop ──► fleet ──► journal, WARC
+       ▲                                                                          │
+       └──── catalog ◄── what it found ◄── memory of the site ◄───────────────────┘
 
 The parts are those of a crawl. Beside the control loop, one task handles everything but rates:
 visits that have ended, free slots, volumes, the site file, wishes, the status. A fault of this
@@ -36,7 +36,7 @@ from headgate.features.keep.status import KeepStatus
 from headgate.features.keep.status_log import KeeperStatus
 from headgate.features.keep.user_commands import UserCommands
 from headgate.features.keep.visit_memory import remember_kept
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.features.keep.visits import KeepVisits
 from headgate.features.keep.volumes import KeepVolumes
 from headgate.frontier.retries import Backoff
@@ -89,7 +89,7 @@ class Keeper:
         self._catalog = catalog
         self._watcher = watcher
         self._clock = parts.clock
-        self.desk = VisitPlanner(collection, catalog, job.policy)
+        self.planner = VisitPlanner(collection, catalog, job.policy)
         self.volumes = KeepVolumes(
             collection,
             catalog,
@@ -99,10 +99,10 @@ class Keeper:
             bounds=job.budget.volume,
         )
         self._links = LinkExchange(collection)
-        self.state = KeeperStatus(collection, catalog, self.desk, self.volumes, job)
+        self.state = KeeperStatus(collection, catalog, self.planner, self.volumes, job)
         self._stopped = ""
         self._visits = KeepVisits(
-            self.desk,
+            self.planner,
             self.volumes,
             state=self.state,
             notices=notices,
@@ -113,11 +113,11 @@ class Keeper:
         self.legs = KeepLegs(parts, collection, catalog, self._tell, self._heard)
         self._orders = UserCommands(
             collection,
-            self.desk,
+            self.planner,
             visits=self._visits,
             state=self.state,
             clock=parts.clock,
-            tell=self._tell,
+            notify=self._tell,
             interrupt=self.legs.interrupt,
         )
         self._wall = WallWatch(parts.clock)
@@ -134,14 +134,14 @@ class Keeper:
         self.legs.interrupt(reason)
         self._woken.set()
 
-    def look_again(self) -> None:
+    def reread_site_file(self) -> None:
         """Read the site file again now."""
-        self._orders.look_again()
+        self._orders.reread_site_file()
         self._woken.set()
 
     async def run(self) -> KeepStatus:
         self._tell(self.volumes.recover(self._job.sites))
-        self._notices.take()
+        self._notices.collect()
         self._take_sites(self._job.sites)
         _forget_old(self._catalog, self._clock)
         while not self._stopped:
@@ -183,8 +183,8 @@ class Keeper:
         visited for ever, and its volumes would never be sealed."""
         if self._apart:
             self._tell(await self.volumes.rejoin(self._job.sites))
-            self._notices.take()
-            self.desk.forget_visits()
+            self._notices.collect()
+            self.planner.forget_visits()
             self._take_sites(self._job.sites)
             self._apart = False
 
@@ -198,7 +198,7 @@ class Keeper:
             while not leg.control_loop.interrupted:
                 self._woken.clear()
                 if seconds := self._wall.set_back_by():
-                    self.desk.set_back(seconds, self._clock.wall())
+                    self.planner.set_back(seconds, self._clock.wall())
                 await self._settle()
                 if self._orders.obey():
                     self._state_at = -math.inf  # a user who made a wish will look at the status
@@ -218,7 +218,7 @@ class Keeper:
                 leg.control_loop.look_seconds = self._job.tend_seconds if idle else LOOK_SECONDS
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(
-                        _until_next(self.desk, self._clock.wall(), self._job.tend_seconds)
+                        _until_next(self.planner, self._clock.wall(), self._job.tend_seconds)
                     ):
                         await self._woken.wait()
         except Exception as fault:
@@ -230,13 +230,13 @@ class Keeper:
             return True
         if not self._job.once or self._visits:
             return False
-        return self.desk.board.next_task(self._clock.wall()) is None
+        return self.planner.board.next_task(self._clock.wall()) is None
 
     async def _settle(self) -> None:
         if await self._visits.settle():
             self._backoff.reset()
             self.state.settled("machine")
-        self._tell(self.desk.take_remarks())
+        self._tell(self.planner.take_remarks())
 
     def _tell_state(self) -> None:
         """Report the status every minute; in the first minute more often, as a user may be
@@ -264,7 +264,7 @@ class Keeper:
         self._take_sites(contents.sites)
         budget = contents.budget
         if budget.staleness is not self._job.budget.staleness:
-            self.desk.make_small(budget.staleness, self._clock.wall())
+            self.planner.make_small(budget.staleness, self._clock.wall())
         if budget != self._job.budget:
             contact = budget.contact or self._job.contact
             self._job = structs.replace(self._job, budget=budget, contact=contact)
@@ -275,12 +275,12 @@ class Keeper:
     def _take_sites(self, sites: Sequence[Site]) -> None:
         """Keep these sites from now on. If sites or seeds have changed, a new leg begins, and
         running visits end with what they have."""
-        before = {name: site.seeds for name, site in self.desk.sites.items()}
-        self.desk.take_sites(sites, self._clock.wall())
+        before = {name: site.seeds for name, site in self.planner.sites.items()}
+        self.planner.set_sites(sites, self._clock.wall())
         save_ignore_rules(self._collection.path, sites)
         save_retention(self._collection.path, sites)
-        self._links.take_sites(sites)
-        self._notices.take_sites(sites)
+        self._links.set_sites(sites)
+        self._notices.set_sites(sites)
         self._job = structs.replace(self._job, sites=tuple(sites))
         if before != {site.name: site.seeds for site in sites}:
             self.legs.interrupt("new sites")
@@ -295,9 +295,9 @@ def _forget_old(catalog: Catalog, clock: Clock) -> None:
     catalog.forget_before(clock.wall() - _FORGET_DAYS * _DAY)
 
 
-def _until_next(desk: VisitPlanner, wall: float, most: float) -> float:
+def _until_next(planner: VisitPlanner, wall: float, most: float) -> float:
     """Seconds until there may be something to do, unless woken before."""
-    soon = desk.board.next_moment(wall) - wall
+    soon = planner.board.next_moment(wall) - wall
     return soon if 0 < soon < most else most
 
 
@@ -314,7 +314,7 @@ class KeepLegs:
     parts: Parts
     collection: Collection
     catalog: Catalog
-    tell: Callable[[Sequence[str]], None]
+    notify: Callable[[Sequence[str]], None]
     heard: Callable[[Sequence[Progress]], None]
     """Called with the progress of visits."""
     now: Session | None = None
@@ -332,7 +332,7 @@ class KeepLegs:
         folder, budget = self.collection.path, job.budget
         run = volume or RunFolder(folder, "")
         accounting = Accounting(
-            run, self.catalog, budget, self.parts.clock, self.tell, sites=job.sites
+            run, self.catalog, budget, self.parts.clock, self.notify, sites=job.sites
         )
         slots = budget.crawlers if job.crew is None else _MOST_OF_CREW
         manager = Manager.from_sites((), {}, accounting.budget_keeper.capacity, slots)

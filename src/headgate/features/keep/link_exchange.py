@@ -60,12 +60,12 @@ class Channels:
             if any(map(names_host, site.include)):
                 self._anywhere.append(named)
 
-    def of(self, url: str) -> str | None:
+    def site_of(self, url: str) -> str | None:
         """The first site whose scope contains the URL; None: no site's does.
 
         >>> docs = Site("docs", seeds=("https://a.org/docs/",), include=("/docs/",))
         >>> found = Channels([docs, Site("b", seeds=("https://b.org/",))])
-        >>> found.of("https://a.org/docs/x"), found.of("https://a.org/"), found.of("http://b.org/y")
+        >>> found.site_of("https://a.org/docs/x"), found.site_of("https://a.org/"), found.site_of("http://b.org/y")
         ('docs', None, 'b')
         """
         if not is_web_url(url):
@@ -80,7 +80,7 @@ class Channels:
         """The URLs that belong to other sites than ``found_by``, by site."""
         given: defaultdict[str, list[str]] = defaultdict(list)
         for url in urls:
-            owner = self.of(url)
+            owner = self.site_of(url)
             if owner is not None and owner != found_by:
                 given[owner].append(url)
         return dict(given)
@@ -236,7 +236,7 @@ class LinkExchange:
         self._waiting: set[str] = set()
         """Sites with links that are not in their memories yet."""
 
-    def take_sites(self, sites: Sequence[Site]) -> None:
+    def set_sites(self, sites: Sequence[Site]) -> None:
         """Use these sites from now on; links may be waiting from before."""
         self._sites = tuple(site.name for site in sites)
         self._channels = Channels(sites)

@@ -1,6 +1,6 @@
 """Notifies the user's commands and web hooks of changed pages, without holding up the crawl.
 
-`ChangeNotices.tell` queues a notice on disk and returns at once; a restart continues with the
+`ChangeNotices.enqueue` queues a notice on disk and returns at once; a restart continues with the
 queue. Notices that are dropped, because too many wait, are counted and reported (`troubles`). The
 difference of a page's text is made in a thread when the notice is delivered.
 """
@@ -84,7 +84,7 @@ class NoticeQueue:
     the notice is given up. Notices that come while too many wait are dropped and counted.
     """
 
-    told: int = 0
+    delivered: int = 0
     failed: int = 0
     dropped: int = 0
     waiting: int = 0
@@ -133,7 +133,7 @@ class NoticeQueue:
                 return False
         else:
             listener.failures = 0
-        self.told += outcome is NoticeOutcome.TOLD
+        self.delivered += outcome is NoticeOutcome.TOLD
         self.failed += outcome is not NoticeOutcome.TOLD
         listener.waiting.popleft()
         listener.tries = 0
@@ -247,13 +247,13 @@ class ChangeNotices:
         if self._log is not None:
             self._log.close()
 
-    def take(self, owner: Owner | None = None) -> None:
+    def collect(self, owner: Owner | None = None) -> None:
         """Queue the notices that a visit has left, or all have: only when they are merged, as
         until then they leave their notices again after a fault."""
         for notice in take_news(self.collection, owner):
-            self.tell(notice)
+            self.enqueue(notice)
 
-    def take_sites(self, sites: Iterable[Site]) -> None:
+    def set_sites(self, sites: Iterable[Site]) -> None:
         """Notices that wait go to whom these name; those of other sites are dropped."""
         keepings = _keepings(sites)
         if keepings != self._keepings:
@@ -263,7 +263,7 @@ class ChangeNotices:
             self._readdress()
             self._news.set()
 
-    def tell(self, notice: ChangeNotice) -> None:
+    def enqueue(self, notice: ChangeNotice) -> None:
         """Queue a notice for its receiver, if its site names one. Never waits and never fails."""
         to = self._receiver(notice)
         if not to:
@@ -283,7 +283,7 @@ class ChangeNotices:
     def counts(self) -> NoticeCounts:
         """Since the start."""
         queue = self._queue
-        return NoticeCounts(queue.told, queue.failed, queue.dropped, queue.waiting)
+        return NoticeCounts(queue.delivered, queue.failed, queue.dropped, queue.waiting)
 
     def troubles(self) -> tuple[Trouble, ...]:
         found = list(self._faults.values())[:_MOST_TROUBLES]

@@ -22,8 +22,8 @@ __all__ = [
     "NoticeCounts",
     "Paused",
     "PromisedSite",
+    "RunningVisit",
     "Trouble",
-    "Visiting",
     "Volumes",
 ]
 
@@ -126,7 +126,7 @@ class Volumes(msgspec.Struct, frozen=True):
     """Disk space that this freed."""
 
 
-class Visiting(msgspec.Struct, frozen=True):
+class RunningVisit(msgspec.Struct, frozen=True):
     """A visit under way."""
 
     site: str
@@ -203,7 +203,7 @@ class KeepStatus(msgspec.Struct, frozen=True):
     pages: int
     due_now: int = 0
     """Sites with a page that is due, except those being visited."""
-    visiting: tuple[Visiting, ...] = ()
+    visiting: tuple[RunningVisit, ...] = ()
     paused: tuple[Paused, ...] = ()
     """Some of the sites that the user has paused, those that resume soonest first."""
     budget: KeepBudget = KeepBudget()

@@ -26,8 +26,8 @@ from headgate.features.keep.status import (
     KeepPromises,
     KeepStatus,
     Paused,
+    RunningVisit,
     Trouble,
-    Visiting,
     Volumes,
 )
 from headgate.features.keep.status_files import (
@@ -38,7 +38,7 @@ from headgate.features.keep.status_files import (
     save_turns,
 )
 from headgate.features.keep.visit import PlannedVisit, VisitEnd, remedy_of
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.features.keep.volumes import KeepVolumes
 from headgate.storage.collection import Collection
 from headgate.storage.retention import Freed
@@ -56,13 +56,13 @@ class KeeperStatus:
         self,
         collection: Collection,
         catalog: Catalog,
-        desk: VisitPlanner,
+        planner: VisitPlanner,
         volumes: KeepVolumes,
         job: KeepJob,
     ) -> None:
         self._collection = collection
         self._catalog = catalog
-        self._desk = desk
+        self._planner = planner
         self._volumes = volumes
         self.job = job
         """As it is now."""
@@ -87,12 +87,12 @@ class KeeperStatus:
             wire_bytes=visit.wire_bytes,
             saved_bytes=counts.saved_bytes,
         )
-        log.visited(visit.site, done)
+        log.record_visit(visit.site, done)
         for said, changed in end.checked:
-            log.looked(said, changed=changed)
+            log.record_fetch(said, changed=changed)
         if end.promise is not None:
             late = end.promise.late_seconds
-            log.promised(kept=not late)
+            log.record_promise(kept=not late)
             before = self._promises
             self._promises = KeepPromises(
                 before.kept + (not late),
@@ -120,16 +120,16 @@ class KeeperStatus:
         """Write the status and the hours that are over; returns the status."""
         self._wall = now
         log = self._opened(now)
-        fresh = collection_freshness(self._desk.board.places.rows, now)
+        fresh = collection_freshness(self._planner.board.places.rows, now)
         if fresh is not None:
-            log.estimated(fresh)
+            log.record_estimate(fresh)
         self._over += log.turn(now)
         status = KeepStatus(
             since=self._since or now,
             now=now,
             running=running,
-            sites=len(self._desk.sites),
-            pages=sum(self._desk.pages.values()),
+            sites=len(self._planner.sites),
+            pages=sum(self._planner.pages.values()),
             due_now=self._due(now, visits.keys()),
             visiting=tuple(_visiting(*visit) for visit in visits.values()),
             paused=self._paused(now),
@@ -175,23 +175,23 @@ class KeeperStatus:
         return self._log
 
     def _due(self, now: float, visited: Container[str]) -> int:
-        waiting = (name for name in self._desk.sites if name not in visited)
-        outlooks = map(self._desk.board.outlook, waiting)
+        waiting = (name for name in self._planner.sites if name not in visited)
+        outlooks = map(self._planner.board.outlook, waiting)
         return sum(outlook is None or outlook.begins <= now for outlook in outlooks)
 
     def _paused(self, now: float) -> tuple[Paused, ...]:
         """Sites paused by the user; if Headgate itself waits, a trouble says so."""
         found = [
             Paused(name, state.paused_until)
-            for name, state in self._desk.states.items()
-            if state.paused_until > now and state.paused_by_user and name in self._desk.sites
+            for name, state in self._planner.states.items()
+            if state.paused_until > now and state.paused_by_user and name in self._planner.sites
         ]
         return tuple(sorted(found, key=lambda one: one.until)[:_SHOWN])
 
     def _at_risk(self, now: float) -> KeepPromises:
         at_risk = []
-        for site, left in self._desk.board.places.at_risk(now)[:_SHOWN]:
-            outlook = self._desk.board.outlook(site)
+        for site, left in self._planner.board.places.at_risk(now)[:_SHOWN]:
+            outlook = self._planner.board.outlook(site)
             seconds = 0.0 if outlook is None else outlook.promise_seconds
             at_risk.append(AtRisk(site, now + left, left - seconds))
         before = self._promises
@@ -200,14 +200,14 @@ class KeeperStatus:
     def _all_troubles(self) -> tuple[Trouble, ...]:
         sites = [
             Trouble(state.trouble, state.trouble_since, remedy_of(state.trouble), name)
-            for name, state in self._desk.states.items()
-            if state.trouble and name in self._desk.sites
+            for name, state in self._planner.states.items()
+            if state.trouble and name in self._planner.sites
         ]
         return (*self._troubles.values(), *self._volumes.troubles.values(), *sites)
 
 
-def _visiting(planned: PlannedVisit, progress: Progress | None) -> Visiting:
-    return Visiting(
+def _visiting(planned: PlannedVisit, progress: Progress | None) -> RunningVisit:
+    return RunningVisit(
         planned.site.name,
         planned.began,
         0 if progress is None else progress.fetches,
@@ -264,26 +264,26 @@ class KeepLog:
         self._found = list(hour.checked.found)
         self._kept, self._late = hour.kept, hour.late
 
-    def visited(self, site: str, counts: KeepCounts) -> None:
+    def record_visit(self, site: str, counts: KeepCounts) -> None:
         """A visit has ended."""
         self._counts = self._counts.plus(counts)
         self._by_site[site] += counts.wire_bytes
 
-    def looked(self, probability: float, *, changed: bool) -> None:
+    def record_fetch(self, probability: float, *, changed: bool) -> None:
         """A page that had changed with this probability was fetched."""
         place = min(int(probability * CHECK_BINS), CHECK_BINS - 1)
         self._looks[place] += 1
         self._said[place] += probability
         self._found[place] += changed
 
-    def promised(self, *, kept: bool) -> None:
+    def record_promise(self, *, kept: bool) -> None:
         """A promise was kept, or is late."""
         if kept:
             self._kept += 1
         else:
             self._late += 1
 
-    def estimated(self, fresh: Fresh) -> None:
+    def record_estimate(self, fresh: Fresh) -> None:
         self._fresh = fresh
 
     def turn(self, now: float) -> list[KeepHour]:

@@ -13,7 +13,7 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.features.keep.status_log import KeeperStatus
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.features.keep.visits import KeepVisits
 from headgate.model.errors import HeadgateError, UserMistake
 from headgate.site_file.parsing import SiteFile
@@ -39,17 +39,17 @@ class UserCommands:
     """Instructions of the user to a running keeper: a changed site file, and wishes."""
 
     collection: Collection
-    desk: VisitPlanner
+    planner: VisitPlanner
     visits: KeepVisits
     state: KeeperStatus
     clock: Clock
-    tell: Callable[[Sequence[str]], None]
+    notify: Callable[[Sequence[str]], None]
     interrupt: Callable[[str], None]
     """Ends visits with what they have; others begin."""
     _looked: float = -math.inf
     _told_to_look: bool = False
 
-    def look_again(self) -> None:
+    def reread_site_file(self) -> None:
         """Read the site file next time, even if it seems unchanged."""
         self._told_to_look = True
 
@@ -64,37 +64,37 @@ class UserCommands:
         except (HeadgateError, OSError) as fault:
             words = f"{fault}; the sites stay as they were"
             self.state.troubled(_FILE_TROUBLE, words, "correct the site file")
-            self.tell([words])
+            self.notify([words])
             return None
         if contents is not None:
             self.state.settled(_FILE_TROUBLE)
-            self.tell([f"the site file was read again: {len(contents.sites)} sites"])
+            self.notify([f"the site file was read again: {len(contents.sites)} sites"])
         return contents
 
     def obey(self) -> bool:
         """Carry out the user's wishes; True if there were any."""
         wishes = take_wishes(self.collection.path)
         for wish in wishes:
-            if wish.site not in self.desk.sites:
-                self.tell([f"{wish.site}: no such site is kept"])
+            if wish.site not in self.planner.sites:
+                self.notify([f"{wish.site}: no such site is kept"])
             elif wish.kind is WishKind.PAUSE:
                 self._pause(wish)
             elif wish.kind is WishKind.VISIT:
-                self.desk.board.want(wish.site)
+                self.planner.board.want(wish.site)
             elif wish.site in self.visits:
-                self.tell([f"{wish.site} is being visited; try again later"])
+                self.notify([f"{wish.site} is being visited; try again later"])
             else:
                 self._rebuild(wish)
         return bool(wishes)
 
     def _pause(self, wish: Wish) -> None:
-        self.desk.pause(wish.site, wish.until)
+        self.planner.pause(wish.site, wish.until)
         if wish.site in self.visits and wish.until > self.clock.wall():
             self.interrupt("a pause")
 
     def _rebuild(self, wish: Wish) -> None:
-        self.tell(mend(self.collection, wish.site))
-        self.desk.refresh(wish.site, self.clock.wall())
+        self.notify(mend(self.collection, wish.site))
+        self.planner.refresh(wish.site, self.clock.wall())
 
 
 # Orders for a running keeper: files in its collection that it picks up within seconds.

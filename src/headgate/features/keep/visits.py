@@ -1,4 +1,4 @@
-"""The running visits of a keeper: planned by the desk, recorded when they end."""
+"""The running visits of a keeper: planned by the planner, recorded when they end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headgate.features.keep.recrawl.scheduler import Why
 from headgate.features.keep.recrawl.site_order import VisitOf
 from headgate.features.keep.status_log import KeeperStatus
 from headgate.features.keep.visit import PlannedVisit, VisitEnd
-from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.features.keep.visit_planner import VisitPlanner
 from headgate.features.keep.volumes import KeepVolumes
 from headgate.model.task import KeptVisit, Task
 from headgate.model.units import Seconds
@@ -53,7 +53,7 @@ class _Underway:
 
 @dataclass(slots=True)
 class KeepVisits:
-    desk: VisitPlanner
+    planner: VisitPlanner
     volumes: KeepVolumes
     state: KeeperStatus
     notices: ChangeNotices
@@ -79,16 +79,16 @@ class KeepVisits:
         rate = leg.budget_keeper.rate_at(leg.control_loop.now)
         if rate is not None and rate <= 0:
             return
-        board = self.desk.board
+        board = self.planner.board
         while len(self._visits) < crawlers and not leg.control_loop.interrupted:
             wall = self.clock.wall()
             task = board.next_task(wall)
             if task is None or (task.why is Why.INDEX and self._fill(rate, crawlers)):
                 return
-            longest = visit_seconds(self.desk.sites[task.site].keeping.min_interval)
+            longest = visit_seconds(self.planner.sites[task.site].keeping.min_interval)
             until = min(max(board.next_promise(wall) - wall, 0.0), longest)
             most = math.inf if rate is None else rate * max(until, 1.0)
-            planned = await asyncio.to_thread(self.desk.plan, task, wall, most)
+            planned = await asyncio.to_thread(self.planner.plan, task, wall, most)
             if planned is None:
                 board.pause(task.site, wall + 1.0)
                 continue
@@ -116,10 +116,10 @@ class KeepVisits:
             end = await self._learned(planned, volume, progress)
             self._ended.pop(0)
             del self._visits[progress.site]
-            self.desk.record(end)
+            self.planner.record(end)
             self.volumes.leave(volume)
             self.state.visited(end)
-            self.notices.take(Owner(progress.site, planned.visit))
+            self.notices.collect(Owner(progress.site, planned.visit))
             await asyncio.to_thread(self._pass_links_on)
             settled += 1
         return settled
@@ -128,7 +128,7 @@ class KeepVisits:
         """Who is cancelled meanwhile leaves it to the next who settles."""
         if self._learning is None:
             self._learning = asyncio.ensure_future(
-                asyncio.to_thread(self.desk.learn, planned, volume, progress, self.clock.wall())
+                asyncio.to_thread(self.planner.learn, planned, volume, progress, self.clock.wall())
             )
         end = await asyncio.shield(self._learning)
         self._learning = None
@@ -137,7 +137,7 @@ class KeepVisits:
     def give_back(self) -> None:
         """Return visits that never began to the board."""
         for site, never_begun in self._visits.items():
-            self.desk.board.end(site, self.clock.wall(), VisitOf.PART)
+            self.planner.board.end(site, self.clock.wall(), VisitOf.PART)
             self.volumes.leave(never_begun.volume)
         self._visits.clear()
 
@@ -162,17 +162,17 @@ class KeepVisits:
             deadline = Seconds(max(planned.due - planned.began, 1.0))
         site = structs.replace(planned.site, deadline=deadline)
         kept = KeptVisit(volume.stamp, new, planned.believe)
-        self.desk.board.begin(site.name, planned.began)
+        self.planner.board.begin(site.name, planned.began)
         self._visits[site.name] = _Underway(planned, volume.stamp)
         leg.control_loop.arrive(Task(site, planned.visit, planned.asks, kept), _forecast(planned))
 
     def _pass_links_on(self) -> None:
         def may_take(site: str) -> bool:
-            return site not in self._visits and self.desk.board.outlook(site) is not None
+            return site not in self._visits and self.planner.board.outlook(site) is not None
 
         wall = self.clock.wall()
         for site in self.links.pass_on(may_take, wall):
-            self.desk.refresh(site, wall)
+            self.planner.refresh(site, wall)
 
 
 def _forecast(planned: PlannedVisit) -> Forecast:

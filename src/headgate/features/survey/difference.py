@@ -72,7 +72,7 @@ class _Pages:
         self.carriers: defaultdict[LinkChange, set[str]] = defaultdict(set)
 
     @classmethod
-    def of(cls, entries: Iterable[SurveyEntry], earlier: _Pages | None = None) -> _Pages:
+    def from_entries(cls, entries: Iterable[SurveyEntry], earlier: _Pages | None = None) -> _Pages:
         """In the order of the log, in which a page comes after one that links to it."""
         pages = cls()
         for entry in entries:
@@ -102,8 +102,8 @@ class _Pages:
 
 def difference(before: Iterable[SurveyEntry], after: Iterable[SurveyEntry]) -> SurveyDifference:
     """Compare two logs."""
-    then = _Pages.of(before)
-    now = _Pages.of(after, then)
+    then = _Pages.from_entries(before)
+    now = _Pages.from_entries(after, then)
     answered, answers = _reachable(then.facts), _reachable(now.facts)
     asked = now.facts.servers.keys()
     both = answered & answers

@@ -193,7 +193,7 @@ class _Survey:
             self._watcher.on_progress(SurveyMoment(self._saved.time.now, run))
 
     def _look(self, run: SurveyRun, line: SurveyLine) -> None:
-        use = line.look()
+        use = line.poll()
         run.hold(line.held)
         if use is not None:
             self._watcher.on_pause(use, ())
@@ -238,7 +238,7 @@ class SurveyLine:
         """Whether nothing may pass at the moment."""
         return self._rate == 0.0
 
-    def look(self) -> QuotaUse | None:
+    def poll(self) -> QuotaUse | None:
         """Count what arrived, and set the total rate anew; the quota, if it was used up since."""
         came = Progress(_SITE, TaskState.CRAWLING, wire_bytes=self._fetcher.carried())
         now = self._accounting.time.leg_now
@@ -248,7 +248,7 @@ class SurveyLine:
 
     def finish(self) -> None:
         """At the end of the leg: save the use of the line and what was learned."""
-        self.look()
+        self.poll()
         self._accounting.finish(self._accounting.time.leg_now, self._fetcher.servers)
 
     @contextlib.asynccontextmanager

@@ -58,7 +58,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
     contact: str = ""
 
     @classmethod
-    def of(cls, starts: tuple[str, ...], options: Mapping[str, Any]) -> Self:
+    def from_options(cls, starts: tuple[str, ...], options: Mapping[str, Any]) -> Self:
         return cls(starts).changed(options)
 
     def changed(self, options: Mapping[str, Any]) -> Self:

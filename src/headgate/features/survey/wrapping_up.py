@@ -43,7 +43,7 @@ def wrap_up_survey(
 ) -> SurveyReport:
     """``seconds`` counts all legs of the run; ``grid`` is given for a survey by nodes."""
 
-    facts = SurveyFacts.of(lambda: read_survey(run.path / SURVEY_LOG), surveyor.trees)
+    facts = SurveyFacts.from_log(lambda: read_survey(run.path / SURVEY_LOG), surveyor.trees)
     write_survey_tables(facts, run.path)
     report = msgspec.structs.replace(
         _report(run.stamp, facts, surveyor, ending, seconds),
@@ -148,7 +148,7 @@ def write_survey_page(report: SurveyReport, folder: Path) -> None:
     from headgate.features.survey.view.page import survey_page
     from headgate.storage.collection import SURVEY_LOG
 
-    facts = SurveyFacts.of(lambda: read_survey(folder / SURVEY_LOG))
+    facts = SurveyFacts.from_log(lambda: read_survey(folder / SURVEY_LOG))
     write_whole(folder / PAGE, survey_page(report, facts).encode("utf-8", "replace"))
 
 

@@ -38,7 +38,7 @@ def test_a_visit_whose_end_is_being_learned_is_settled_by_who_asks_next() -> Non
         return planned.site.name
 
     nothing: Any = SimpleNamespace(
-        leave=recorded.append, visited=lambda _: None, take=lambda _: None,
+        leave=recorded.append, visited=lambda _: None, collect=lambda _: None,
         pass_on=lambda *_: (), wall=lambda: 0.0,
     )  # fmt: skip
     desk: Any = SimpleNamespace(learn=learn, record=recorded.append)

@@ -24,7 +24,7 @@ def test_a_channel_is_a_host_a_folder_or_a_set_of_folders() -> None:
         "https://d.org/": None,
         "mailto:a@b.org": None,
     }
-    assert {url: channels.of(url) for url in whose} == whose
+    assert {url: channels.site_of(url) for url in whose} == whose
 
 
 def test_links_are_given_to_other_channels_than_the_finders() -> None:

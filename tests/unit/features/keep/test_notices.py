@@ -20,7 +20,7 @@ def test_one_at_a_time_for_each_and_four_in_all() -> None:
     assert list(queue.start(0.0)) == []
     assert queue.ended("hook 0", NoticeOutcome.TOLD, 1.0)
     assert list(queue.start(1.0)) == [("hook 4", 4)], "who has waited, not who was just told"
-    assert queue.told == 1
+    assert queue.delivered == 1
 
 
 def test_a_listener_that_is_down_is_left_alone_for_longer_and_longer() -> None:

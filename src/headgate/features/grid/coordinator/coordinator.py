@@ -38,7 +38,7 @@ from headgate.features.grid.coordinator.nodes import DoorKeeper, NodeConnections
 from headgate.features.grid.coordinator.progress import GridProgress
 from headgate.features.grid.coordinator.requests import DeskTerms, DeskView, RequestDesk
 from headgate.features.grid.coordinator.shared_sites import SharedSites, shared_groups
-from headgate.features.grid.coordinator.tasks import TaskMaking
+from headgate.features.grid.coordinator.tasks import TaskFactory
 from headgate.features.grid.coordinator.upload_commit import Received
 from headgate.features.grid.coordinator.upload_files import UploadFiles, free_bytes
 from headgate.features.grid.protocol import TaskDesk
@@ -169,8 +169,8 @@ class _Managing:
         moment = datetime.fromtimestamp(clock.wall(), UTC)
         began = clock.wall() - self._time.earlier
         groups = shared_groups(self._run, job.sites)
-        making = await _make_tasks(
-            TaskMaking(
+        factory = await _make_tasks(
+            TaskFactory(
                 job.sites,
                 groups,
                 forecasts=forecast_sites(
@@ -188,14 +188,14 @@ class _Managing:
         earlier = self._record.log.earlier_sites
         settled = {name for name, site in earlier.items() if site.settled}
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
-        if making is not None:
-            await asyncio.to_thread(self._shared.take_up, making, settled)
+        if factory is not None:
+            await asyncio.to_thread(self._shared.take_up, factory, settled)
         self._record.begin(self._accounting.budget_keeper.rate_at(0.0))
         self._watcher.on_start(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
-            self._watcher.on_messages(await self._shared.look())
+            self._watcher.on_messages(await self._shared.poll())
             await self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
         if not self._interrupted:
@@ -219,7 +219,7 @@ class _Managing:
             told = not self._desk.not_told_of_the_end()
             if self._job.once and (told or self._time.now > until):
                 return
-            self._watcher.on_messages(self._nodes.look(door))
+            self._watcher.on_messages(self._nodes.poll(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _look(self, door: DoorKeeper) -> None:
@@ -227,7 +227,7 @@ class _Managing:
         fault = self._desk.fault
         if fault is not None:
             raise fault
-        self._watcher.on_messages(self._nodes.look(door))
+        self._watcher.on_messages(self._nodes.poll(door))
         self._watcher.on_messages(self._sites.give_up_dropped())
         reports, record, keeping = (
             self._sites.reports(),
@@ -297,15 +297,15 @@ def leaving_out_damaged(run: RunFolder, seal: Callable[[], list[str]]) -> list[s
 
 
 async def _make_tasks(
-    making: TaskMaking, store: SqlBoard, watcher: ManagerWatcher
-) -> TaskMaking | None:
+    factory: TaskFactory, store: SqlBoard, watcher: ManagerWatcher
+) -> TaskFactory | None:
     """Store the tasks in the catalog. More are made only for shared sites; without any, the
     forecasts of perhaps a hundred thousand sites are freed before the desk opens."""
-    tasks = making.new()
+    tasks = factory.new()
     while some := list(islice(tasks, _AT_ONCE)):
         await asyncio.to_thread(store.add_tasks, some)
-    watcher.on_plan(None, making.forecasts)
-    return making if making.groups else None
+    watcher.on_plan(None, factory.forecasts)
+    return factory if factory.groups else None
 
 
 def _over(desk: RequestDesk, shared: SharedSites) -> bool:

@@ -151,7 +151,7 @@ class _KeepByNodes:
         nodes = NodeConnections(self.desk, self.desk.arrivals.run)
         while True:
             with contextlib.suppress(HeadgateError):
-                words = nodes.look(door)
+                words = nodes.poll(door)
                 if words:
                     self.watcher.on_messages(words)
             await asyncio.sleep(_LOOK_SECONDS)
@@ -191,7 +191,7 @@ class _KeepByNodes:
             task=structs.replace(task, site=shared_site(site), nodes=site.nodes_at_once),
             contact=self.job.contact,
         )
-        hosts = host_groups(self.keeper.desk.sites.values())
+        hosts = host_groups(self.keeper.planner.sites.values())
         return NewTask(
             run=KEPT,
             site=site.name,
@@ -215,7 +215,7 @@ class _KeepByNodes:
         move_visit(volume, owner)
         journal = _journal(volume, owner)
         remember_kept(
-            volume, owner, self.keeper.desk.sites.get(task.name, task.site), journal.commits,
+            volume, owner, self.keeper.planner.sites.get(task.name, task.site), journal.commits,
             self.parts.clock.wall(), believe=task.kept.believe,
         )  # fmt: skip
 
@@ -229,14 +229,14 @@ class _KeepByNodes:
         try:
             await asyncio.to_thread(move_visit, volume, owner)
             journal = _journal(volume, owner)
-            site = keeper.desk.sites.get(owner.site)
+            site = keeper.planner.sites.get(owner.site)
             visit, remarks = await asyncio.to_thread(
                 remember_one, volume, owner, journal, wall, site
             )
-            self.notices.take(owner)
+            self.notices.collect(owner)
             self.catalog.record_visits([visit])
-            if owner.site in keeper.desk.sites:
-                keeper.desk.refresh(owner.site, wall)
+            if owner.site in keeper.planner.sites:
+                keeper.planner.refresh(owner.site, wall)
         finally:
             keeper.volumes.leave(volume.stamp)
         if remarks:

@@ -44,7 +44,7 @@ class NodeConnections:
         """Remove a wish to drain that was meant for an earlier manager."""
         self.run.state_file(DRAIN).unlink(missing_ok=True)
 
-    def look(self, door: DoorKeeper) -> list[str]:
+    def poll(self, door: DoorKeeper) -> list[str]:
         """Disconnect revoked nodes, and apply a wish to drain; return messages for the user."""
         now = self.desk.clock.now()
         here = set(self.desk.registry.here(now, self.desk.board.terms.lease_seconds))

@@ -18,7 +18,7 @@ from headgate.crawling.progress import SHARED_OUT, Progress, TaskState
 from headgate.features.grid.coordinator.progress import LOST, GridProgress
 from headgate.features.grid.coordinator.requests import DeskView, RequestDesk, lately_seconds
 from headgate.features.grid.coordinator.task_data import TaskSpec
-from headgate.features.grid.coordinator.tasks import TaskMaking
+from headgate.features.grid.coordinator.tasks import TaskFactory
 from headgate.features.grid.coordinator.upload_commit import Received
 from headgate.features.grid.protocol import Lease, Manifest, decoded
 from headgate.features.grid.scheduler.records import BoardState, NewTask
@@ -73,21 +73,21 @@ class SharedSites:
     progress: GridProgress
     _sites: dict[str, Site] = field(default_factory=dict)
     """Shared sites that are not done; so are the keys of the other tables."""
-    _making: TaskMaking | None = None
+    _factory: TaskFactory | None = None
     _left: dict[str, Leftover] = field(default_factory=dict)
     _rounds: dict[str, _Round] = field(default_factory=dict)
 
-    def take_up(self, making: TaskMaking, settled: Container[str]) -> None:
+    def take_up(self, factory: TaskFactory, settled: Container[str]) -> None:
         """Read the state of all sites once the desk is open; ``settled`` sites are done already."""
         store = self.desk.store
         self._sites = {
             site.name: site
-            for site in making.sites
-            if site.name in making.groups and site.name not in settled
+            for site in factory.sites
+            if site.name in factory.groups and site.name not in settled
         }
         if not self._sites:
             return
-        self._making = making
+        self._factory = factory
         self._left = {name: Leftover() for name in self._sites}
         ended: dict[str, dict[int, _Round]] = {name: {} for name in self._sites}
         for name, lease in store.done(self.run.stamp):
@@ -123,7 +123,7 @@ class SharedSites:
             progress = self._rounds[site].results[number] = result.manifest.progress
             self.progress.part_ended(site, result.row, progress)
 
-    async def look(self) -> list[str]:
+    async def poll(self) -> list[str]:
         """Plan the next round of each site whose round is over; returns remarks for the user."""
         remarks: list[str] = []
         running = self.desk.running() if self._rounds else {}
@@ -197,8 +197,8 @@ class SharedSites:
         for number, following in enumerate(planned, first):
             self._hand_out(name, number, left.asks(following.part), met)
         joined = () if site.include else left.joined
-        assert self._making is not None
-        return self._making.parts(site, planned, first, joined)
+        assert self._factory is not None
+        return self._factory.parts(site, planned, first, joined)
 
     def _hand_out(
         self, name: str, number: int, asks: Mapping[int, list[str]], met: array[int]

@@ -211,7 +211,7 @@ class _SurveyByNodes:
     def _look(self, door: DoorKeeper) -> None:
         if self.desk.fault is not None:
             raise self.desk.fault
-        remarks = self._nodes.look(door)
+        remarks = self._nodes.poll(door)
         if not self.surveyor.ending:
             remarks += self._sites.give_up_dropped()
         self.watcher.on_messages(remarks)
@@ -226,7 +226,7 @@ class _SurveyByNodes:
     async def _linger(self, door: DoorKeeper) -> None:
         until = self.saved.time.now + _LINGER_SECONDS
         while self.desk.not_told_of_the_end() and self.saved.time.now < until:
-            self.watcher.on_messages(self._nodes.look(door))
+            self.watcher.on_messages(self._nodes.poll(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _wrap_up(self, ending: str, log: SurveyFile) -> SurveyReport:

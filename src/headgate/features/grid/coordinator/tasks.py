@@ -26,7 +26,7 @@ from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.task import SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 
-__all__ = ["PackedSites", "TaskMaking", "host_groups", "shared_site"]
+__all__ = ["PackedSites", "TaskFactory", "host_groups", "shared_site"]
 
 _MEAN_PAGE_BYTES = 20e3
 _ANSWER_SECONDS = 0.25
@@ -36,7 +36,7 @@ _NODE_RATE = 5e6
 
 
 @dataclass(frozen=True, slots=True)
-class TaskMaking:
+class TaskFactory:
     """Makes the tasks of a run."""
 
     sites: Sequence[Site]

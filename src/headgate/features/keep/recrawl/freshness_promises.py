@@ -61,14 +61,14 @@ def keep_plan(
     rng: np.random.Generator,
 ) -> KeepPlan:
     """From ``start`` on, an aware moment: timetables are unrolled from there."""
-    supply = _Supply.of(budget, start)
-    promises = _Promises.of(sites)
+    supply = _Supply.from_budget(budget, start)
+    promises = _Promises.from_sites(sites)
     scale = supply.scale_for(promises)
     slow = [_needs_more(site) for site in sites]
     alone = [
         site.name
         for site, too_slow in zip(sites, slow, strict=True)
-        if too_slow or supply.scale_for(_Promises.of([site])) > _WHOLE
+        if too_slow or supply.scale_for(_Promises.from_sites([site])) > _WHOLE
     ]
     holds = not any(slow) and _kept(promises, supply)
     guessed = _guessed(sites)
@@ -123,7 +123,7 @@ class _Promises:
     work: FloatArray
 
     @classmethod
-    def of(cls, sites: Sequence[PromisedSite]) -> _Promises:
+    def from_sites(cls, sites: Sequence[PromisedSite]) -> _Promises:
         periods, which = np.unique(
             [float(site.fresh_within) for site in sites], return_inverse=True
         )
@@ -163,7 +163,7 @@ class _Supply:
     """Over a timetable's week, cut to the quota."""
 
     @classmethod
-    def of(cls, budget: Budget, start: datetime) -> _Supply:
+    def from_budget(cls, budget: Budget, start: datetime) -> _Supply:
         capacity = budget_capacity(budget, start, _WEEKS)
         mean = float(capacity.bytes_by(WEEK_SECONDS)) / WEEK_SECONDS
         quota = budget.quota
@@ -261,7 +261,9 @@ def _give_up(
     for count in range(1, len(ranked) + 1):
         rest = ranked[count:]
         slow = any(_needs_more(site) for site in rest)
-        if not slow and (not rest or supply.scale_for(_Promises.of(rest)) <= bearable * _WHOLE):
+        if not slow and (
+            not rest or supply.scale_for(_Promises.from_sites(rest)) <= bearable * _WHOLE
+        ):
             return tuple(site.name for site in ranked[:count])
     raise AssertionError("no promise at all can be kept")
 

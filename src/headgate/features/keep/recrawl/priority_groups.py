@@ -267,7 +267,7 @@ class _Intervals:
         self.since = 0.0
         """When they were last reassigned."""
 
-    def of(self, channel: _Channel) -> float:
+    def interval(self, channel: _Channel) -> float:
         assert self.now is not None, "groups were made"
         return max(float(self.now[channel.group]), channel.shortest)
 
@@ -352,7 +352,7 @@ class ChannelGroups:
     def interval(self, site: str, now: float) -> float:
         """The interval between two turns of a site."""
         self._settle(now)
-        return self._intervals.of(self._channels[site])
+        return self._intervals.interval(self._channels[site])
 
     def due(self, site: str, now: float) -> float:
         """When its next turn is or was."""
@@ -371,7 +371,7 @@ class ChannelGroups:
             return
         missed = self._missed(channel, now)
         channel.submitted += missed + 1
-        interval = self._intervals.of(channel)
+        interval = self._intervals.interval(channel)
         channel.due = max(channel.due, now - (missed + 1) * interval) + (missed + 1) * interval
         channel.began, channel.is_open = now, True
         self._untold.add(site)
@@ -418,7 +418,7 @@ class ChannelGroups:
 
     def _missed(self, channel: _Channel, now: float) -> int:
         """Missed turns, before the one that is due now."""
-        return max(int((now - channel.due) / self._intervals.of(channel)), 0)
+        return max(int((now - channel.due) / self._intervals.interval(channel)), 0)
 
     def _settle(self, now: float) -> None:
         """Make groups if needed, and set the first turn of new sites."""
@@ -429,4 +429,4 @@ class ChannelGroups:
         for channel in self._channels.values():
             if math.isnan(channel.due):
                 asked = math.isfinite(channel.looked)
-                channel.due = channel.looked + self._intervals.of(channel) if asked else now
+                channel.due = channel.looked + self._intervals.interval(channel) if asked else now

@@ -81,7 +81,7 @@ class VisitScheduler:
 
     def put(self, site: str, terms: SiteTerms, outlook: Outlook | None = None) -> None:
         """Add a site or change its terms; ``outlook``: as stored in the catalog."""
-        place = self.places.of(site)
+        place = self.places.row(site)
         self._terms[site] = terms
         rows = self.places.rows
         rows.set_terms(place, terms)
@@ -254,7 +254,7 @@ class SitePlaces:
     Rows of dropped sites are reused.
     """
 
-    rows: SiteRows = field(default_factory=lambda: SiteRows.of(64))
+    rows: SiteRows = field(default_factory=lambda: SiteRows.empty(64))
     _places: dict[str, int] = field(default_factory=dict)
     _names: list[str] = field(default_factory=list)
     """By place."""
@@ -280,7 +280,7 @@ class SitePlaces:
         order = pressing[np.argsort(left[pressing], kind="stable")]
         return [(self._names[place], float(left[place])) for place in order.tolist()]
 
-    def of(self, site: str) -> int:
+    def row(self, site: str) -> int:
         """The row of a site; a new one if it has none."""
         if site in self._places:
             return self._places[site]

@@ -62,7 +62,7 @@ class SiteRows:
     """Of a look at every page."""
 
     @classmethod
-    def of(cls, places: int) -> SiteRows:
+    def empty(cls, places: int) -> SiteRows:
         def zeros() -> FloatArray:
             return np.zeros(places)
 
@@ -94,7 +94,7 @@ class SiteRows:
         return len(self.there)
 
     def doubled(self) -> SiteRows:
-        more = SiteRows.of(len(self))
+        more = SiteRows.empty(len(self))
         pairs = [(getattr(self, each.name), getattr(more, each.name)) for each in fields(self)]
         return SiteRows(*(np.concatenate(pair) for pair in pairs))
 
@@ -118,7 +118,7 @@ class SiteRows:
         self.promise_begins[place] = outlook.promise_begins
 
     def clear(self, place: int) -> None:
-        empty = SiteRows.of(1)
+        empty = SiteRows.empty(1)
         for each in fields(self):
             getattr(self, each.name)[place] = getattr(empty, each.name)[0]
 

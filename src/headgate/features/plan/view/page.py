@@ -36,7 +36,7 @@ _UNKNOWN = float("inf")
 
 def plan_page(plan: Plan, began: str = "") -> str:
     """The page; the same plan gives the same text."""
-    words = PlanWords.of(plan)
+    words = PlanWords.from_plan(plan)
     order = _order(plan)
     span = chart_span(plan)
     scales = (TimeScale(span), TimeScale.narrow(span))
@@ -71,7 +71,7 @@ def plan_page(plan: Plan, began: str = "") -> str:
 
 def plan_picture(plan: Plan) -> Chart:
     """The page's two charts under the verdict, as one."""
-    words = PlanWords.of(plan).headline
+    words = PlanWords.from_plan(plan).headline
     scale, order = TimeScale(chart_span(plan)), _order(plan)
     charts = (
         _heading(words, str(plan.verdict), scale.outer),

@@ -47,7 +47,7 @@ def print_comparison(console: Console, plans: Sequence[Plan], *, began: str = ""
 
 
 def _print_words(console: Console, plan: Plan, began: str) -> None:
-    words = PlanWords.of(plan)
+    words = PlanWords.from_plan(plan)
     verdict, rest = words.headline.split(":", 1)
     console.print(Text.assemble((f"{verdict}:", f"bold {_VERDICT_STYLES[plan.verdict]}"), rest))
     if words.outcome:

@@ -47,7 +47,7 @@ class PlanWords(msgspec.Struct, frozen=True):
     """How far it is from the proven bound."""
 
     @classmethod
-    def of(cls, plan: Plan) -> PlanWords:
+    def from_plan(cls, plan: Plan) -> PlanWords:
         return cls(
             _headline(plan),
             _outcome(plan),

@@ -127,11 +127,11 @@ class SurveyFacts:
     _least_depth: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, log: Log, trees: Iterable[ServerTree] = ()) -> SurveyFacts:
+    def from_log(cls, log: Log, trees: Iterable[ServerTree] = ()) -> SurveyFacts:
         facts = cls()
         depths = LogDepths(log)
         for entry in log():
-            facts.add(entry, depths.of(entry))
+            facts.add(entry, depths.depth(entry))
         if facts.curve[-1][0] < facts._requests:
             facts.curve.append((facts._requests, len(facts._least_depth)))
         for tree in trees:
@@ -275,7 +275,7 @@ class LogDepths:
                 moved.add(number)
         self._depths = _breadth_first(asked, links, moved)
 
-    def of(self, entry: SurveyEntry) -> int:
+    def depth(self, entry: SurveyEntry) -> int:
         """robots.txt has the depth of the start."""
         number = self._numbers.get(_digest(entry.domain, entry.url))
         return entry.depth if number is None else self._depths[number]

@@ -153,10 +153,10 @@ class StartList:
     """Line numbers from 1 on, with their text: a list of thousands always has some."""
 
     @classmethod
-    def of(cls, text: str) -> StartList:
+    def from_text(cls, text: str) -> StartList:
         """A URL on each line; empty lines and comments (#) are skipped.
 
-        >>> StartList.of("example.org/a\\n\\n# no\\nnot a URL\\nexample.org/a")
+        >>> StartList.from_text("example.org/a\\n\\n# no\\nnot a URL\\nexample.org/a")
         StartList(urls=('http://example.org/a',), bad_lines=((4, 'not a URL'),))
         """
         urls: dict[str, None] = {}

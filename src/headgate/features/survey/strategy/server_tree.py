@@ -77,7 +77,7 @@ class KindQueue:
         kind = self._best_kind(model)
         return 0.0 if kind is None else model.value(kind)
 
-    def take(self, model: PageValues) -> ChosenPage:
+    def pop(self, model: PageValues) -> ChosenPage:
         """The most promising page; of equals, the one found first."""
         kind = self._best_kind(model)
         assert kind is not None, "asked for a page where none waits"
@@ -145,7 +145,7 @@ class LinkDepths:
         number = self._numbers.get(page)
         return default if number is None else self._depths[number]
 
-    def meet(self, page: int, depth: int) -> None:
+    def add(self, page: int, depth: int) -> None:
         """Add a new page."""
         self._numbers[page] = len(self._digests)
         self._digests.append(page)
@@ -297,7 +297,7 @@ class ServerTree:
         """URLs to be asked for."""
         return len(self.queue)
 
-    def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
+    def add(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
         """A link to one of this server's pages; returns whether it is new and may be requested."""
         digest = _digest(url)
         glimpsed = digest in self._glimpsed
@@ -310,7 +310,7 @@ class ServerTree:
             del self._glimpsed[digest]
             self.beyond -= 1
         else:
-            self._depths.meet(digest, depth)
+            self._depths.add(digest, depth)
         if not self.rule.met(url):
             return False
         self._put(url, depth, anchor, model, hops)
@@ -328,7 +328,7 @@ class ServerTree:
             return False
         if "?" in url and not self.rule.glimpsed(url):
             return False
-        self._depths.meet(digest, depth)
+        self._depths.add(digest, depth)
         self._glimpsed[digest] = url
         self.beyond += 1
         return True
@@ -344,9 +344,9 @@ class ServerTree:
             return
         hops, depth, digest = asked.hops + 1, asked.kind.depth, _digest(target)
         if not _differ_by_scheme(asked.url, target):
-            self.meet(target, depth, "", model, hops)
+            self.add(target, depth, "", model, hops)
         elif digest not in self._depths:
-            self._depths.meet(digest, depth)
+            self._depths.add(digest, depth)
             self.rule.redirected(target)
             self._put(target, depth, "", model, hops)
         fallen = self._depths.read(_digest(asked.url), (digest,), moved=True)
@@ -359,9 +359,9 @@ class ServerTree:
             return asked
         return replace(asked, kind=asked.kind._replace(depth=depth))
 
-    def take(self, model: PageValues) -> ChosenPage:
+    def pop(self, model: PageValues) -> ChosenPage:
         """The most promising page; of equals, the one found first."""
-        return self.as_known_now(self.queue.take(model))
+        return self.as_known_now(self.queue.pop(model))
 
     def close(self, state: ServerState, reason: str = "") -> None:
         """No more requests; waiting pages are dropped, and their memory freed."""
@@ -383,7 +383,7 @@ class ServerTree:
         for digest in fallen:
             url = self._glimpsed.get(digest)
             if url is not None and self._depths[digest] <= deepest:
-                self.meet(url, self._depths[digest], "", model)
+                self.add(url, self._depths[digest], "", model)
 
     def _forget(self) -> None:
         self._depths = LinkDepths(_LINKS_PER_WAITING * self.most_waiting)

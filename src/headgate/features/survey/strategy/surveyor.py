@@ -27,7 +27,7 @@ from headgate.features.survey.strategy.events import (
     PageRefused,
     RobotsCame,
 )
-from headgate.features.survey.strategy.gathering import (
+from headgate.features.survey.strategy.page_selection import (
     Level,
     PageSelection,
     is_gone,
@@ -36,7 +36,7 @@ from headgate.features.survey.strategy.gathering import (
 from headgate.features.survey.strategy.rules import RegistrableDomain, SurveyRules
 from headgate.features.survey.strategy.server_tree import ServerState, ServerTree
 from headgate.features.survey.strategy.territory import Territory
-from headgate.features.survey.strategy.turns import Asking, Later, ServerSlots, ServerTurns
+from headgate.features.survey.strategy.turns import Later, RequestChoice, ServerSlots, ServerTurns
 from headgate.features.survey.strategy.yields import BreadthFirst, PageValues, YieldModel
 from headgate.frontier.events import Done, Tick, Wait
 from headgate.frontier.retries import is_busy
@@ -83,11 +83,11 @@ class Surveyor:
         self._earlier = earlier
         self._yields = YieldModel()
         self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
-        self._gathering = PageSelection(
-            self.territory, self._values, self._yields, rules.depth, self._take_in
+        self._selection = PageSelection(
+            self.territory, self._values, self._yields, rules.depth, self._add_server
         )
-        self.outlook = SurveyOutlook(rules, self.territory, self._yields, self._gathering)
-        self._asking = Asking(rules, self._values)
+        self.outlook = SurveyOutlook(rules, self.territory, self._yields, self._selection)
+        self._choice = RequestChoice(rules, self._values)
         self._under_way = ServerSlots(rules.slots)
         self._turns = ServerTurns(self.trees, self._values, rules.least_yield, rules.slots)
         self._rich: list[tuple[str, int]] = []
@@ -98,13 +98,13 @@ class Surveyor:
         for url in urls:
             known = self.territory.tree_of(host(url))
             if known is None:
-                self._take_in(self.territory.plant(url, 0))
+                self._add_server(self.territory.plant(url, 0))
             else:
-                known.meet(url, 0, "", self._values)
+                known.add(url, 0, "", self._values)
         for url, depth in () if self.rules.breadth_first else self._rich:
             tree = self.territory.tree_of(host(url))
             if tree is not None:
-                tree.meet(url, depth, "", self._values)
+                tree.add(url, depth, "", self._values)
         self._rich.clear()
 
     def remember(self, entries: Iterable[SurveyEntry]) -> None:
@@ -146,7 +146,7 @@ class Surveyor:
         if tree.state is ServerState.OPEN:
             if given_up:
                 tree.close(ServerState.GIVEN_UP, given_up)
-            elif tree.waiting and not self._asking.room_for_an_origin(tree):
+            elif tree.waiting and not self._choice.room_for_an_origin(tree):
                 tree.close(ServerState.CAPPED)
             elif whole:
                 tree.close(ServerState.DONE, "" if tree.pages else "robots.txt")
@@ -166,9 +166,9 @@ class Surveyor:
             tree.check()
             assert tree.pace.in_flight <= 1
 
-    def _take_in(self, tree: ServerTree) -> None:
+    def _add_server(self, tree: ServerTree) -> None:
         """A new server, to be probed."""
-        tree.meet(tree.start, 0, "", self._values)
+        tree.add(tree.start, 0, "", self._values)
         record = self._earlier.server(tree.domain)
         if record is not None and record.silent:
             self._turns.suspect(tree)
@@ -177,7 +177,7 @@ class Surveyor:
 
     def _learned(self, tree: ServerTree, event: RobotsCame) -> None:
         rules = event.rules
-        self._asking.learned(tree, event.origin, rules.allows)
+        self._choice.learned(tree, event.origin, rules.allows)
         tree.pace.excused()
         tree.pace.crawl_delay(rules.crawl_delay)
         self._cost(tree, rules.requests, rules.wire_bytes)
@@ -189,15 +189,15 @@ class Surveyor:
         first = event.asked.kind.depth == 0 and not tree.pages and not tree.waiting
         match event:
             case PageCame(links=links):
-                harvest = self._gathering.page(tree, event.asked, links)
+                harvest = self._selection.page(tree, event.asked, links)
                 if self.outlook.enough():
                     self.stop(f"{self.rules.until:.0%} of the hosts found")
                 return harvest
             case PageMoved(target=target):
-                return self._gathering.redirect(tree, event.asked, target)
+                return self._selection.redirect(tree, event.asked, target)
             case PageRefused(status=status):
                 if is_gone(status):
-                    self._gathering.nothing(tree, event.asked)
+                    self._selection.nothing(tree, event.asked)
                 if first:
                     tree.reason = f"status {status}"
             case PageFailed(kind=kind) if first:
@@ -215,14 +215,14 @@ class Surveyor:
         if tree.state is ServerState.OPEN:
             self._rest_or_end(tree, now)
         if tree.state is not ServerState.OPEN:
-            self._asking.forget(tree)
+            self._choice.forget(tree)
 
     def _rest_or_end(self, tree: ServerTree, now: float) -> None:
         if tree.pace.given_up:
             tree.close(ServerState.GIVEN_UP, tree.pace.given_up)
         elif not tree.waiting:
             tree.close(ServerState.DONE)
-        elif self._asking.spent(tree):
+        elif self._choice.spent(tree):
             tree.close(ServerState.CAPPED)
         elif tree.pace.next_start > now:
             self._turns.rest(tree, tree.pace.next_start)
@@ -233,7 +233,7 @@ class Surveyor:
         self._turns.wake(now)
         commands: list[Command] = []
         while self._under_way.free(now):
-            tree = self._turns.take_suspect() if self.ending else self._turns.take()
+            tree = self._turns.pop_suspect() if self.ending else self._turns.pop()
             if tree is None:
                 break
             command = self._ask(tree, now)
@@ -248,7 +248,7 @@ class Surveyor:
             tree.state = ServerState.OPEN
             self.probed += 1
             self._replay(tree, self._stored)
-        command = self._asking.next(tree)
+        command = self._choice.next(tree)
         if isinstance(command, Later):
             self._turns.rest(tree, now)
             return None
@@ -258,10 +258,10 @@ class Surveyor:
             return command
         self._turns.answered(tree)
         if tree.state is ServerState.OPEN:
-            done = self._asking.room_for_an_origin(tree)
+            done = self._choice.room_for_an_origin(tree)
             state = ServerState.DONE if done else ServerState.CAPPED
             tree.close(state, "" if tree.pages else "robots.txt")
-        self._asking.forget(tree)
+        self._choice.forget(tree)
         return None
 
     def _replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:
@@ -273,7 +273,7 @@ class Surveyor:
         self._cost(tree, record.requests, record.wire_bytes)
         if record.silent:
             tree.close(ServerState.GIVEN_UP, record.silent)
-        return self._gathering.replay(tree, stored)
+        return self._selection.replay(tree, stored)
 
     def _what_then(self, now: float) -> list[Command]:
         slot = None if self._under_way.free(now) else self._under_way.next_free
@@ -313,12 +313,12 @@ class SurveyOutlook:
     """
 
     def __init__(
-        self, rules: SurveyRules, territory: Territory, yields: YieldModel, gathering: PageSelection
+        self, rules: SurveyRules, territory: Territory, yields: YieldModel, selection: PageSelection
     ) -> None:
         self._rules = rules
         self._territory = territory
         self._yields = yields
-        self._gathering = gathering
+        self._selection = selection
         self._next_look = _LOOK_EVERY_PAGES
 
     def share_found(self) -> float | None:
@@ -329,7 +329,7 @@ class SurveyOutlook:
 
     def to_come(self) -> list[Level]:
         """Pages not requested: within the depth, and on the next levels below."""
-        trees, growth = self._territory.trees, self._gathering.growth
+        trees, growth = self._territory.trees, self._selection.growth
         return levels_to_come(trees, self._yields, growth, self._rules.depth)
 
     def next_yield(self) -> float:
@@ -339,7 +339,7 @@ class SurveyOutlook:
 
     def enough(self) -> bool:
         """Whether the wanted share is found, by the last estimate."""
-        pages = self._gathering.pages
+        pages = self._selection.pages
         if self._rules.until >= 1.0 or pages < self._next_look:
             return False
         self._next_look = int(pages * _LOOK_EVERY_SHARE) + _LOOK_EVERY_PAGES

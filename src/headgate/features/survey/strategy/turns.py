@@ -14,7 +14,7 @@ from headgate.features.survey.strategy.server_tree import ServerState, ServerTre
 from headgate.features.survey.strategy.yields import PageValues
 from headgate.reading.urls import origin
 
-__all__ = ["Asking", "Later", "ServerSlots", "ServerTurns"]
+__all__ = ["Later", "RequestChoice", "ServerSlots", "ServerTurns"]
 
 _AT_ONCE = -math.inf
 _SLOTS_PER_SUSPECT = 4
@@ -73,11 +73,11 @@ class ServerTurns:
         while self._resting and self._resting[0][0] <= now:
             self.ready(self._trees[heapq.heappop(self._resting)[1]])
 
-    def take(self) -> ServerTree | None:
+    def pop(self) -> ServerTree | None:
         """The next server; None: none is worth a request."""
-        return self._most_promising() or self.take_suspect()
+        return self._most_promising() or self.pop_suspect()
 
-    def take_suspect(self) -> ServerTree | None:
+    def pop_suspect(self) -> ServerTree | None:
         if not self._suspects or len(self._tried) >= self._most_suspects:
             return None
         number = self._suspects.popleft()
@@ -165,7 +165,7 @@ class Later:
     """Many pages were forbidden, and more are to be checked: other servers go first."""
 
 
-class Asking:
+class RequestChoice:
     """Which request a server gets next: its most promising page, under robots.txt and within its
     caps.
 
@@ -195,7 +195,7 @@ class Asking:
         while tree.waiting and not self.spent(tree):
             if refusals == _REFUSALS_AT_A_TIME:
                 return Later()
-            asked = tree.take(self._values)
+            asked = tree.pop(self._values)
             if tree.rule.used_up(asked.url):
                 continue
             place = origin(asked.url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headgate.control.forecast import Forecast, Source
 from headgate.features.grid.coordinator.task_data import TaskSpec
-from headgate.features.grid.coordinator.tasks import TaskMaking
+from headgate.features.grid.coordinator.tasks import TaskFactory
 from headgate.features.grid.protocol import decoded
 from headgate.features.grid.scheduler.records import NewTask
 from headgate.features.grid.scheduler.site_splitting import groups_of_hosts, is_shared, next_round
@@ -13,10 +13,10 @@ from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
 
 
-def making(*sites: Site) -> TaskMaking:
+def making(*sites: Site) -> TaskFactory:
     groups = {site.name: groups_of_hosts(site) for site in sites if is_shared(site)}
     known = {site.name: Forecast(6e6, Source.HISTORY) for site in sites}
-    return TaskMaking(sites, groups, forecasts=known, run="run", wall=0.0, contact="me")
+    return TaskFactory(sites, groups, forecasts=known, run="run", wall=0.0, contact="me")
 
 
 def told(new: NewTask) -> Task:

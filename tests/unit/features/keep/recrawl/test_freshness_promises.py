@@ -121,8 +121,8 @@ def test_what_any_schedule_can_keep_is_within_the_bound(
         promised(str(number), period, pages * 1000 * HOUR)
         for number, (period, pages) in enumerate(sites)
     ]
-    supply = _Supply.of(by_the_hour(*entries), MONDAY)
-    assert supply.scale_for(_Promises.of(demands)) <= 1 + 1e-9
+    supply = _Supply.from_budget(by_the_hour(*entries), MONDAY)
+    assert supply.scale_for(_Promises.from_sites(demands)) <= 1 + 1e-9
 
 
 def _some_schedule_keeps(pattern: list[int], periods: list[int]) -> bool:

@@ -201,7 +201,7 @@ def test_a_promise_does_not_press_before_a_page_may_be_fetched_for_it() -> None:
     kept.pages.asked[1] += 3600.0
     now = T0 + 7200.0
     seen = outlook_of(kept, INDEX, now)
-    rows = SiteRows.of(1)
+    rows = SiteRows.empty(1)
     rows.set_terms(0, terms)
     rows.set_outlook(0, seen)
     presses = float(rows.presses_at()[0])

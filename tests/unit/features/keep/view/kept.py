@@ -13,8 +13,8 @@ from headgate.features.keep.status import (
     KeepPromises,
     KeepStatus,
     NoticeCounts,
+    RunningVisit,
     Trouble,
-    Visiting,
     Volumes,
 )
 from headgate.features.keep.status_log import HOUR, KeepLog
@@ -46,12 +46,12 @@ def made_up(hours: int, seed: int = 1) -> tuple[KeepStatus, list[KeepHour]]:
                 wire_bytes=wire,
                 saved_bytes=spared,
             )
-            log.visited(site, counts)
+            log.record_visit(site, counts)
         for probability in chance.beta(0.5, 3, 60):
-            log.looked(float(probability), changed=bool(chance.random() < probability))
+            log.record_fetch(float(probability), changed=bool(chance.random() < probability))
         age = float(3600.0 * 5 * (1.05 - fresh) * 10)
-        log.estimated(Fresh(float(fresh), float(min(fresh + 0.02, 1)), age, 5 * age))
-        log.promised(kept=bool(chance.random() < 0.95))
+        log.record_estimate(Fresh(float(fresh), float(min(fresh + 0.02, 1)), age, 5 * age))
+        log.record_promise(kept=bool(chance.random() < 0.95))
         now = BEGAN + (hour + 1) * HOUR - 20
         past += log.turn(BEGAN + (hour + 1) * HOUR)
     kept = sum(hour.kept for hour in past)
@@ -62,7 +62,10 @@ def made_up(hours: int, seed: int = 1) -> tuple[KeepStatus, list[KeepHour]]:
         sites=len(SITES),
         pages=12_345,
         due_now=3,
-        visiting=(Visiting("docs", now - 65, 12, 40), Visiting("wiki", now - 5, 0, 0, "first")),
+        visiting=(
+            RunningVisit("docs", now - 65, 12, 40),
+            RunningVisit("wiki", now - 5, 0, 0, "first"),
+        ),
         budget=KeepBudget(200e3, 12e9),
         last_day=log.last_day(now),
         fresh=past[-1].fresh,

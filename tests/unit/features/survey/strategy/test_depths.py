@@ -32,7 +32,7 @@ def _surveyed(
 
 
 def _pages_by_depth(log: list[SurveyEntry]) -> list[int]:
-    return SurveyFacts.of(lambda: log).servers["a.ke"].pages_by_depth
+    return SurveyFacts.from_log(lambda: log).servers["a.ke"].pages_by_depth
 
 
 def test_a_page_asked_for_by_a_long_way_is_told_at_its_shortest() -> None:
@@ -46,7 +46,7 @@ def test_a_page_asked_for_by_a_long_way_is_told_at_its_shortest() -> None:
     }
     log = _surveyed(web)
     assert [entry.depth for entry in log if entry.url.endswith("3")] == [3]  # as it was asked for
-    facts = SurveyFacts.of(lambda: log)
+    facts = SurveyFacts.from_log(lambda: log)
     assert facts.servers["a.ke"].pages_by_depth == [1, 2, 2]
     assert [level.new_hosts for level in facts.depths] == [0, 0, 1]
     assert [level.requests for level in facts.depths] == [1, 2, 2]
@@ -101,7 +101,7 @@ def test_every_depth_is_that_of_a_breadth_first_search(
     starts = (_START,) if second is None else (_START, second)
     full: dict[str, Answer] = {**web, _START: home}
     log = _surveyed(full, starts, depth=depth)
-    facts = SurveyFacts.of(lambda: log)
+    facts = SurveyFacts.from_log(lambda: log)
     asked = {entry.url for entry in log}
     true = _shortest(full, starts, asked)
     assert true.keys() == asked

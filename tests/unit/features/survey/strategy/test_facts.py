@@ -31,7 +31,7 @@ def _answer(payload: int, body_seconds: float, name: str = "p") -> SurveyEntry:
 
 
 def _server(*entries: SurveyEntry) -> ServerFacts:
-    return SurveyFacts.of(lambda: entries).servers["a.ke"]
+    return SurveyFacts.from_log(lambda: entries).servers["a.ke"]
 
 
 @pytest.mark.parametrize("body_seconds", [0.0, 0.00005])
@@ -64,7 +64,7 @@ def test_a_server_that_never_answered_has_neither_time_nor_rate() -> None:
 
 def test_the_curve_ends_where_the_survey_did() -> None:
     entries = [_answer(100, 0.0, str(number)) for number in range(1001)]
-    assert SurveyFacts.of(lambda: entries).curve[-1] == (1001, 0)
+    assert SurveyFacts.from_log(lambda: entries).curve[-1] == (1001, 0)
 
 
 def test_a_server_is_told_by_its_first_handshake_and_its_first_robots_file() -> None:

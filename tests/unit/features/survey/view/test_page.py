@@ -37,7 +37,7 @@ def _facts(payload_bytes: int = 20_000) -> SurveyFacts:
         for server in range(4)
         for page in range(3)
     ]
-    return SurveyFacts.of(lambda: entries)
+    return SurveyFacts.from_log(lambda: entries)
 
 
 def _report() -> SurveyReport:

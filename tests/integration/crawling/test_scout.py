@@ -12,8 +12,8 @@ from headgate.control.forecast import Scouted
 from headgate.control.size_estimate import LOOK_BYTES
 from headgate.crawling.page_reader import PageReader
 from headgate.engine.clock import AwakeClock
-from headgate.features.plan import scouting
-from headgate.features.plan.scouting import scout_all
+from headgate.features.plan import scout
+from headgate.features.plan.scout import scout_all
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.site import Site
 
@@ -55,8 +55,8 @@ def test_a_site_of_small_pages_is_seen_within_the_bytes() -> None:
 
 
 def test_slow_servers_do_not_hold_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scouting, "_LOOK_SECONDS", 2.0)
-    monkeypatch.setattr(scouting, "_SECONDS_IN_ALL", 4.0)
+    monkeypatch.setattr(scout, "_LOOK_SECONDS", 2.0)
+    monkeypatch.setattr(scout, "_SECONDS_IN_ALL", 4.0)
     stuck_web = SmallWeb(20, seconds_per_page=60.0)
     with serving(SmallWeb(20, seconds_per_page=0.2)) as slow, serving(stuck_web) as stuck:
         began = time.monotonic()

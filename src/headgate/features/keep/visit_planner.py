@@ -1,4 +1,4 @@
-"""The desk of a keeper: plans the next visit, and takes in the result of each.
+"""The planner of a keeper: plans the next visit, and records the result of each.
 
 The board of all sites (`features.keep.recrawl.scheduler`) chooses the site, and the pages are
 chosen from its memory. After a visit the memory is read again, and the catalog gets the visit, the
@@ -78,7 +78,7 @@ class VisitPlanner:
         self.policy.order.restore(load_turns(self.collection.path, self.policy.name))
         self.board = VisitScheduler(self.policy.order)
 
-    def take_sites(self, sites: Iterable[Site], now: float) -> None:
+    def set_sites(self, sites: Iterable[Site], now: float) -> None:
         """Keep these sites from now on, and no others; what is stored of the others stays."""
         wanted = {site.name: site for site in sites}
         if not self.states:

@@ -29,9 +29,9 @@ class PageSelection:
         values: PageValues,
         yields: YieldModel,
         depth: int,
-        take_in: Callable[[ServerTree], None],
+        on_new_server: Callable[[ServerTree], None],
     ) -> None:
-        """``take_in`` is called with each new server."""
+        """``on_new_server`` is called with each new server."""
         self.pages = 0
         """Gathered so far."""
         self.growth = DepthGrowth(depth)
@@ -39,7 +39,7 @@ class PageSelection:
         self._values = values
         self._yields = yields
         self._depth = depth
-        self._take_in = take_in
+        self._on_new_server = on_new_server
 
     def page(
         self, tree: ServerTree, asked: ChosenPage, links: Sequence[tuple[str, str]]
@@ -90,7 +90,7 @@ class PageSelection:
         trouble = ""
         found: dict[str, list[str]] = {}
         while tree.waiting:
-            asked = tree.take(self._values)
+            asked = tree.pop(self._values)
             entry = stored.find(asked.url)
             if entry is None:
                 others.append(asked)
@@ -129,12 +129,12 @@ class PageSelection:
     def _internal(self, url: str, anchor: str, tree: ServerTree, depth: int) -> bool:
         if depth > self._depth:
             return tree.glimpse(url, depth)
-        return tree.meet(url, depth, anchor, self._values)
+        return tree.add(url, depth, anchor, self._values)
 
     def _external(self, url: str, tree: ServerTree, harvest: Harvest) -> None:
         planted = self._territory.found(url, tree, harvest)
         if planted is not None:
-            self._take_in(planted)
+            self._on_new_server(planted)
 
 
 def is_gone(status: int) -> bool:

@@ -58,7 +58,7 @@ async def scout_all(
     turns = asyncio.Semaphore(at_once)
     found: dict[str, Scouted] = {}
 
-    async def look(site: Site) -> None:
+    async def scout_one(site: Site) -> None:
         async with turns:
             fetcher.meter.set_site(site.name, _LOOK_RATE)
             result = await scout(site, fetcher, reader)
@@ -68,7 +68,7 @@ async def scout_all(
 
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_SECONDS_IN_ALL):
-            await asyncio.gather(*(look(site) for site in sites))
+            await asyncio.gather(*(scout_one(site) for site in sites))
     return found
 
 
@@ -77,7 +77,7 @@ async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | N
     look = _Look(site, fetcher, reader, Scope.for_site(site))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LOOK_SECONDS):
-            await look.take()
+            await look.run()
     return look.result()
 
 
@@ -98,7 +98,7 @@ class _Look:
     telling_bytes: int = 0
     telling_seconds: float = 0.0
 
-    async def take(self) -> None:
+    async def run(self) -> None:
         seed = self.site.seeds[0]
         robots = await learn_robots(
             origin_of(seed), self.site.name, self.fetcher.fetch, self.reader.agent
