@@ -87,6 +87,8 @@ MOST_AMOUNT = 2.0**60
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=MOST_AMOUNT)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[^/\x00]+$")]
 """A file name, without a folder."""
+Stamp: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[0-9A-Za-z-]{1,64}\Z")]
+"""The name of a run: it names folders of the node."""
 Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 _Errors: TypeAlias = Annotated[dict[Label, Tally], msgspec.Meta(max_length=_MOST_ERRORS)]
@@ -128,7 +130,7 @@ class Grant(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """The lease ends this long after the claim was sent, unless a heartbeat extends it."""
     task: Task
     """Its site's deadline counts from now."""
-    stamp: str
+    stamp: Stamp
     """The run's name. The result is the files of a run of this name: journal and WARC files."""
     contact: str = ""
     """For the user agent."""

@@ -29,7 +29,7 @@ from headgate.features.keep.visit_memory import remember_kept
 from headgate.features.survey.task import open_survey_task
 from headgate.fetching.client import FetcherSettings
 from headgate.model.budget import Budget
-from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.run_report import MAX_BYTES, OUTGROWN
 from headgate.model.timetable import Timetable
 from headgate.scheduling.capacity import Capacity
@@ -62,6 +62,8 @@ class WorkerLeg:
     ended: Callable[[], None]
     """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
+    forbidden: Callable[[str], str] = lambda _: ""
+    """Why the owner lets no request go to a URL; empty: it may be sent."""
     interrupted: str = ""
     pages_share: float = 1.0
     """The part of the owner's rate that is for pages; the rest is for the manager."""
@@ -115,7 +117,9 @@ class WorkerLeg:
         """A fleet whose fetcher sends no request without a valid lease."""
         leased_tasks, clock = self.leased_tasks, self.parts.clock
         open_fetcher = leased(
-            self.parts.open_fetcher, lambda site: leased_tasks.may_fetch(site, clock.now())
+            self.parts.open_fetcher,
+            lambda site: leased_tasks.may_fetch(site, clock.now()),
+            self.forbidden,
         )
         node = structs.replace(self.parts, open_fetcher=open_fetcher)
         async with open_node(job, node) as fleet:
@@ -260,6 +264,8 @@ class LeasedFetcher:
     inner: Fetcher
     may_fetch: Callable[[str], bool]
     """Whether a site may fetch now."""
+    forbidden: Callable[[str], str]
+    """Why a URL is not asked for from this machine: seeds are not all that a task leads to."""
 
     @property
     def meter(self) -> Rates:
@@ -272,6 +278,9 @@ class LeasedFetcher:
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         while not self.may_fetch(request.site):
             await asyncio.sleep(_AGAIN_SECONDS)
+        why = self.forbidden(request.url)
+        if why:
+            return FetchFailure(request.url, FailureKind.FORBIDDEN_ADDRESS, why)
         return await self.inner.fetch(request)
 
     def under_way(self, site: str) -> int:
@@ -290,10 +299,14 @@ class LeasedFetcher:
         return self.inner.connections(site, url, expected_bytes)
 
 
-def leased(open_fetcher: OpenFetcher, may_fetch: Callable[[str], bool]) -> OpenFetcher:
+def leased(
+    open_fetcher: OpenFetcher,
+    may_fetch: Callable[[str], bool],
+    forbidden: Callable[[str], str] = lambda _: "",
+) -> OpenFetcher:
     @asynccontextmanager
     async def open_leased(settings: FetcherSettings) -> AsyncIterator[Fetcher]:
         async with open_fetcher(settings) as inner:
-            yield LeasedFetcher(inner, may_fetch)
+            yield LeasedFetcher(inner, may_fetch, forbidden)
 
     return open_leased

@@ -112,12 +112,18 @@ class GuestRules:
             return f"{site.name}: its focus needs files of the manager"
         if not site.seeds or not all(map(is_web_url, site.seeds)):
             return f"{site.name}: it has seeds that are not URLs of http or https"
-        hosts = {urlsplit(seed).hostname or "" for seed in site.seeds}
-        if self.only_hosts:
-            for host in sorted(hosts):
-                if not any(fnmatch.fnmatchcase(host, pattern) for pattern in self.only_hosts):
-                    return f"{site.name}: {host} is not one of the hosts allowed here"
-        return ""
+        why = next(filter(None, map(self.why_not_url, sorted(site.seeds))), "")
+        return f"{site.name}: {why}" if why else ""
+
+    def why_not_url(self, url: str) -> str:
+        """Why nothing is asked for at a URL; empty: it may be. Of every request, as a page may
+        redirect, include or embed what is elsewhere."""
+        if not self.only_hosts:
+            return ""
+        host = urlsplit(url).hostname or ""
+        if any(fnmatch.fnmatchcase(host, pattern) for pattern in self.only_hosts):
+            return ""
+        return f"{host} is not one of the hosts allowed here"
 
 
 def step_back() -> None:

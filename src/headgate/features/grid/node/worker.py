@@ -137,6 +137,7 @@ class Worker:
             tell=self.watcher.on_messages,
             ended=self._wakeups.wake,
             look_seconds=self.look_seconds / 2,
+            forbidden=self.job.rules.why_not_url,
         )
         self.heartbeats = Heartbeats(self.source, self.leased_tasks, self.parts.clock)
         self.line = CoordinatorBandwidth(self.leg, self.parts.clock)
