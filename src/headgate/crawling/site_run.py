@@ -54,7 +54,7 @@ from headgate.frontier.events import (
 )
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.priority_queue import score_of
-from headgate.frontier.scope import all_mine, urls_of
+from headgate.frontier.scope import all_mine, origin_of, urls_of
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
 from headgate.model.run_report import MAX_TIME, merged
@@ -263,13 +263,16 @@ class SiteRun:
         self._page_writer.recount(self._tools.focus)
         self._tools.frontier.replay(self._tools.store.entries)
         resumed = landed = False
+        origins: dict[str, None] = {}
         for entry in self._tools.store.entries():
             self._page_writer.note_growth(entry)
             resumed = True
             landed = landed or entry.outcome not in (UrlOutcome.FOUND, UrlOutcome.REDIRECT)
+            if entry.url and self._tools.frontier.may_read_sitemaps(entry.url):
+                origins[origin_of(entry.url)] = None
         if landed:  # before the interruption; perhaps nothing is left that will
             self._url_sources.take_up_rest()
-        self._url_sources.begin(resumed=resumed)
+        self._url_sources.begin(resumed=resumed, settled=origins)
         self.rate_changed()
 
     def _perform(self, commands: list[Command], page: Page | None = None) -> Fetch | None:

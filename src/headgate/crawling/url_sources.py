@@ -9,7 +9,7 @@ last.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -75,9 +75,8 @@ class UrlSources:
         self._handed = handed
         self._followed = 0
         """Number of sources being followed now."""
-        self._explored = False
-        """Whether an origin was explored in this leg."""
-        self._resumed = False
+        self._unexplored: dict[str, None] = {}
+        """Origins that were explored in an earlier leg and not yet in this one."""
         self._took_up_rest = task.site.depth is not None or task.kept is not None
         self._recalled_all = task.kept is not None
 
@@ -91,10 +90,13 @@ class UrlSources:
         """Whether all sources being followed are origins that are paused at the moment."""
         return self._followed == len(self._discovery.waiting)
 
-    def begin(self, *, resumed: bool) -> None:
+    def begin(self, *, resumed: bool, settled: Iterable[str] = ()) -> None:
         """Pass on the seeds, or the pages that a visit asks for; other known pages of a visit count
-        as met. ``resumed``: an interrupted run is continued."""
-        self._resumed = resumed
+        as met. ``resumed``: an interrupted run is continued, with pages ``settled`` at these
+        origins."""
+        if resumed:
+            seeds = map(origin_of, self._task.site.seeds if self._handed is None else ())
+            self._unexplored |= dict.fromkeys([*seeds, *settled])
         if self._handed is not None:
             for depth, urls in self._handed.asks:
                 self._frontier_driver.send(Asked(urls, depth))
@@ -124,9 +126,9 @@ class UrlSources:
 
     def follow_last(self) -> None:
         """The frontier has nothing left: follow what else there is, if anything."""
-        if self._resumed and not self._explored and self._handed is None:
+        if self._unexplored:
             # Nothing is left that leads to robots.txt, but a sitemap may have been in progress.
-            for origin in dict.fromkeys(map(origin_of, self._task.site.seeds)):
+            for origin in list(self._unexplored):
                 self.explore(origin)
         elif not self._recalled_all:
             self._recalled_all = True
@@ -135,7 +137,7 @@ class UrlSources:
 
     def explore(self, origin: str) -> None:
         """Learn an origin's robots rules and sitemaps."""
-        self._explored = True
+        self._unexplored.pop(origin, None)
         self._followed += 1
         self._tasks.spawn(self._explore(origin))
 

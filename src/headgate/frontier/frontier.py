@@ -184,6 +184,10 @@ class Frontier:
         """Whether links of one more page with this content would be followed."""
         return self._pages.copies(digest) + 1 < self.rules.copies_followed
 
+    def may_read_sitemaps(self, url: str) -> bool:
+        """Whether sitemaps of the origin of an accepted URL are read."""
+        return self._filter.may_read_sitemaps(url)
+
     @property
     def accepted(self) -> int:
         """URLs accepted so far."""

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from headgate.frontier.scope import Scope, is_web_url
+from headgate.frontier.scope import Scope, is_web_url, origin_of
 from headgate.frontier.seen_urls import UrlSeen, url_hashes
 from headgate.frontier.traps import TrapRules, Traps
 from headgate.model.run_report import MOST_EXAMPLES, LeftOut, Reason
@@ -120,6 +120,10 @@ class UrlFilter:
         self.refused.record(Reason.SITEMAPS, fresh[room:])
         self._sitemaps.update(fresh[:room])
         return fresh[:room]
+
+    def may_read_sitemaps(self, url: str) -> bool:
+        """Whether those of its origin may be of the site: not where it only shows pictures."""
+        return url not in self.shown or bool(self.scope.own([f"{origin_of(url)}/sitemap.xml"]))
 
     def seeds(self, urls: Sequence[str]) -> list[str]:
         """The new ones among seeds, which only have to be web URLs."""
