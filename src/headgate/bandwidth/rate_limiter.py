@@ -1,6 +1,8 @@
 """The rate limiter: one tree of token buckets, total > site, and turns among sites that wait.
 
-Each site has a rate, its part when all want theirs; it may take a little more of what others leave.
+The rate limit of a crawl, and each site's part of it, are kept here; how often one host is asked is
+`frontier.politeness`. Each site has a rate, its part when all want theirs; it may take a little
+more of what others leave.
 What no site takes within its rate, any site with a bound may have beyond that, as soon as the line
 has idled for a moment, so that a site that comes back need not wait for its own rate. It is paid to
 the total and counts for the bound, not for the site's own rate.

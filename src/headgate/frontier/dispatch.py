@@ -1,4 +1,5 @@
-"""Dispatch: starts fetches as fast as hosts, robots.txt and slots allow.
+"""Dispatch, the scheduler of a frontier: starts fetches as fast as hosts, robots.txt and slots
+allow.
 
 It owns every URL that was accepted and has not ended: those in URLtodo, on the bench and in flight,
 each in exactly one of the three.

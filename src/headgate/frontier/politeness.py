@@ -1,7 +1,8 @@
 """Politeness to one host: when the next request may be sent, and when to give the host up.
 
-The bench asks it before each fetch, and the frontier reports how each fetch ended. Five conditions
-must all allow a request:
+Requests are throttled here, host by host; the rate limit in bytes is `bandwidth.rate_limiter`. The
+bench asks before each fetch, and the frontier reports how each fetch ended. Five conditions must
+all allow a request:
 
 connections   at most ``connections`` at once; one if robots.txt sets a Crawl-delay. An answer that
               it is busy (`retries.is_busy`) halves the number, twenty good answers in a row give

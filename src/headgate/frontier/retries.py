@@ -1,4 +1,6 @@
-"""Trying again: which outcome, after how long, and how often. Whatever tries again asks here.
+"""Retry rules and backoff: which outcome is tried again, after how long, and how often.
+
+Whatever tries again asks here: nodes, notices and the keeper wait by `Backoff`, too.
 
 Transient failures of a page are retried after 1 and 4 seconds, three tries in all; permanent ones
 are not. If a host is busy (429, 503), its URLs wait until it answers or is given up (`politeness`);

@@ -1,4 +1,5 @@
-"""URLseen: the set of URLs that this site run has seen, as hashes; and Pageseen, of contents.
+"""Deduplication. URLseen: the set of URLs that this site run has seen, as hashes; and Pageseen, of
+contents.
 
 The filter looks up every link of every page, so this is the hottest structure of the frontier. A
 URL is decided on once: accepted or refused, that holds for the run.

@@ -1,4 +1,4 @@
-"""The state of a run beside its journals: how long it has been crawling, and its report so far."""
+"""The checkpoint of a run beside its journals: how long it has been crawling, and its report."""
 
 from __future__ import annotations
 

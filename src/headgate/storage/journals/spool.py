@@ -1,8 +1,9 @@
 """Makes the work of a site run durable, so that a crash loses nothing that was reported as stored.
 
 The crawler adds pages, entries of the frontier and notes at any time; they wait in memory. A commit
-stores all that wait in one piece (`journal`). From then on a page counts as stored, together
-with the frontier's entry for it: both are in one frame.
+stores all that wait in one piece (`journal`), and is the checkpoint from which an interrupted crawl
+resumes. From then on a page counts as stored, together with the frontier's entry for it: both are
+in one frame.
 
 If there are many sites, a site begins in shared files and moves to its own when it has grown: ten
 thousand sites of three pages would need ten thousand journals and WARC files, with a wait for the
