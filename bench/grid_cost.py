@@ -105,7 +105,7 @@ class Node:
             grant.task.name, TaskState.DONE, 0.0, 1.0, pages=1, wire_bytes=bulk_bytes
         )
         delivery = Delivery(self.source, grant.lease, files, progress, _at_once)
-        verdict = await self._timed("bring", delivery.bring())
+        verdict = await self._timed("bring", delivery.deliver())
         assert verdict.word is Word.COMMITTED, verdict
         for file in files:
             file.unlink()

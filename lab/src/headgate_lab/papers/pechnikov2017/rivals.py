@@ -19,7 +19,7 @@ from headgate.features.grid.placement.batches import (
     multifit,
     pechnikov,
 )
-from headgate.features.grid.placement.pull import Pull, Splitting
+from headgate.features.grid.placement.pull import Pull, SplitRule
 from headgate_lab.papers.pechnikov2017.instances import Instance
 from headgate_lab.papers.pechnikov2017.playing import play_pull
 
@@ -58,7 +58,7 @@ def _pulled(
 
     def play(found: Instance) -> float:
         least = _LEAST_PART * float(found.estimates.sum())
-        parts = None if splitting is None else Splitting(least, splitting)
+        parts = None if splitting is None else SplitRule(least, splitting)
         pull = Pull(order(found), found.estimates, len(found.speeds), parts, twice=twice)
         asking = longest_first(found.speeds).tolist() if fastest_first else None
         return play_pull(pull, found.work, found.true_speeds, asking).makespan

@@ -31,7 +31,7 @@ from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.grid import TaskListing
 from headgate.storage.catalog.sql_catalog import Database, Row, Transaction, load_queries
 
-__all__ = ["BoardSaving", "SqlBoard"]
+__all__ = ["BoardSaver", "SqlBoard"]
 
 _QUERIES = load_queries("board.sql")
 _AT_ONCE = 1_000
@@ -289,7 +289,7 @@ def _nobody(_: int) -> None: ...
 
 
 @dataclass(slots=True)
-class BoardSaving:
+class BoardSaver:
     """Saves the board's decisions in the catalog, with one transaction for all who wait."""
 
     board: Board
@@ -323,7 +323,7 @@ class BoardSaving:
             raise
 
     def _begin(self, asked: Sequence[_Asked]) -> Callable[[], object]:
-        changes = self.board.changes.take()
+        changes = self.board.changes.drain()
         for number, task in changes.tasks.items():
             if task.state is BoardState.DROPPED:
                 self.given_up(number)

@@ -43,7 +43,11 @@ from headgate.features.grid.coordinator.upload_commit import Received
 from headgate.features.grid.coordinator.upload_files import UploadFiles, free_bytes
 from headgate.features.grid.protocol import TaskDesk
 from headgate.features.grid.scheduler.board import Board
-from headgate.features.grid.scheduler.placement_policies import ByDistance, GridView, Placing
+from headgate.features.grid.scheduler.placement_policies import (
+    ByDistance,
+    GridView,
+    PlacementPolicy,
+)
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms
 from headgate.model.budget import Budget
 from headgate.model.errors import DamagedFile
@@ -348,7 +352,7 @@ def looks_at_few(terms: GridTerms) -> bool:
     return terms.mode is Mode.PULL and terms.placement is not Placement.CAN
 
 
-def placing_of(terms: GridTerms, grid: GridView, seed: int = _SEED) -> Placing:
+def placing_of(terms: GridTerms, grid: GridView, seed: int = _SEED) -> PlacementPolicy:
     """The usual one needs no NumPy, which takes 9 MB; others import it."""
     if terms.mode is Mode.PULL and terms.placement is Placement.MEASURED:
         return ByDistance(grid, grid.connects)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.features.grid.coordinator.board_store import BoardSaving
+from headgate.features.grid.coordinator.board_store import BoardSaver
 from headgate.features.grid.coordinator.task_data import GivenTasks, PendingTaskLoader
 from headgate.features.grid.coordinator.upload_commit import UploadCommit
 from headgate.features.grid.coordinator.upload_files import UploadFiles
@@ -106,7 +106,7 @@ class RequestDesk:
     ending: EndingTasks = field(init=False)
     committing: UploadCommit = field(init=False)
     receiving: Uploads = field(init=False)
-    _saving: BoardSaving = field(init=False)
+    _saving: BoardSaver = field(init=False)
     _near: PendingTaskLoader = field(init=False)
     _given: GivenTasks = field(init=False)
     _nodes_saved: float = -math.inf
@@ -116,7 +116,7 @@ class RequestDesk:
 
     def __post_init__(self) -> None:
         board, store, arrivals, clock = self.board, self.store, self.arrivals, self.clock
-        self._saving = BoardSaving(board, store)
+        self._saving = BoardSaver(board, store)
         self._near = PendingTaskLoader(board, store)
         self.ending = EndingTasks(board)
         memories = Collection(self.collection or arrivals.run.collection)
@@ -150,7 +150,7 @@ class RequestDesk:
             self.totals.inherit(now + lease)
         self.connects = {host: dict(found) for host, found in self.store.connects().items()}
         if far:
-            self.board.tasks.far = PendingTaskIndex.of(self.store.waiting(run))
+            self.board.tasks.far = PendingTaskIndex.from_ranks(self.store.waiting(run))
         for task in self.store.begun_tasks(run) if far else self.store.tasks(run):
             self.board.add(task)
         losses = self.board.losses
@@ -218,7 +218,7 @@ class RequestDesk:
         if self.terms.free_bytes() > 0:
             held = self.board.claim(asker, now, self.clock.wall())
             while held is None and self.board.tasks.far.wanted:
-                await self._near.bring()
+                await self._near.load_next()
                 held = self.board.claim(asker, now, self.clock.wall())
         if held is not None:
             number = held.task.id

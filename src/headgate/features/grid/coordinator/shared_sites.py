@@ -108,7 +108,7 @@ class SharedSites:
         for name, rounds in ended.items():
             *before, last = [rounds[number] for number in sorted(rounds)]
             for one in before:
-                self._left[name].take_in(self._results(name, one))
+                self._left[name].add_results(self._results(name, one))
             self._rounds[name] = last
 
     @property
@@ -184,7 +184,7 @@ class SharedSites:
     def _next_tasks(self, name: str, one: _Round) -> list[NewTask]:
         """The tasks of the next round; their files are durable."""
         site, left = self._sites[name], self._left[name]
-        left.take_in(self._results(name, one))
+        left.add_results(self._results(name, one))
         before = next(iter(one.parts.values()))
         waiting = left.waiting(before.hosts)
         for number, progress in one.results.items():

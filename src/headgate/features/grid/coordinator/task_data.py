@@ -148,7 +148,7 @@ class PendingTaskLoader:
     store: BoardStore
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def bring(self) -> None:
+    async def load_next(self) -> None:
         """Put the next tasks on the board, once for all callers that wait."""
         async with self._reading:
             far = self.board.tasks.far

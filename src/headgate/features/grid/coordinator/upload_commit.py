@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from zlib import crc32
 
-from headgate.features.grid.coordinator.board_store import BoardSaving
+from headgate.features.grid.coordinator.board_store import BoardSaver
 from headgate.features.grid.coordinator.upload_files import UploadFiles
 from headgate.features.grid.protocol import Lease, Manifest
 from headgate.features.grid.scheduler.board import Board
@@ -46,7 +46,7 @@ class UploadCommit:
     store: BoardStore
     arrivals: UploadFiles
     registry: NodeRegistry
-    saving: BoardSaving
+    saving: BoardSaver
     tell: Callable[[Received], None] = _nobody
     """Called for each result that is stored."""
     audit: float = 0.0

@@ -20,7 +20,7 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress, TaskState
-from headgate.features.grid.coordinator.board_store import BoardSaving
+from headgate.features.grid.coordinator.board_store import BoardSaver
 from headgate.features.grid.coordinator.task_data import GivenTasks, TaskSpec
 from headgate.features.grid.coordinator.upload_commit import Received, UploadCommit
 from headgate.features.grid.coordinator.upload_files import UploadFiles, are_files_of
@@ -60,7 +60,7 @@ class Uploads:
     arrivals: UploadFiles
     clock: Clock
     given: GivenTasks
-    saving: BoardSaving
+    saving: BoardSaver
     committing: UploadCommit
     free_bytes: Callable[[], int]
     """Disk space that results may still take."""

@@ -61,7 +61,7 @@ class TaskClaim:
     rules: GuestRules
     line: CoordinatorBandwidth
     clock: Clock
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
     tally: WorkerTally
     refused_in_a_row: int = 0
     """Since a task was last taken."""
@@ -98,12 +98,12 @@ class TaskClaim:
         """Raises faults of this machine, after the task was given back."""
         why_not = self.rules.why_not(grant.task.site)
         if why_not:
-            self.tell(f"not taken: {why_not}")
+            self.notify(f"not taken: {why_not}")
             self._refuse(grant)
             return
         work = None
         try:
-            work = self.leased_tasks.take(grant, asked, self.clock.wall())
+            work = self.leased_tasks.accept(grant, asked, self.clock.wall())
             await self._take(work)
         except Refused:
             raise
@@ -128,7 +128,7 @@ class TaskClaim:
         if grant.known_bytes:
             await self._take_memory(work)
         if grant.handed_bytes and not await self._take_handout(work):
-            self.tell(f"{work.site}: its URLs arrived damaged; it is given back")
+            self.notify(f"{work.site}: its URLs arrived damaged; it is given back")
             self._refuse(work.grant)
             self.leased_tasks.lose(work, "it arrived damaged")
         if not work.lost:
@@ -142,7 +142,7 @@ class TaskClaim:
         if work.lost:
             return
         if not await asyncio.to_thread(keep_memory, work.folder, work.grant):
-            self.tell(f"{work.site}: its memory arrived damaged and is ignored")
+            self.notify(f"{work.site}: its memory arrived damaged and is ignored")
 
     async def _take_handout(self, work: LeasedTask) -> bool:
         """Fetch what was handed to a part of a site; False: it cannot be crawled without."""
@@ -205,7 +205,7 @@ class ClaimLoop:
     bounds: OwnerBounds
     clock: Clock
     wakeups: Wakeups
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
     may_claim: Callable[[], bool]
     """Whether the node wants tasks at all."""
     taken: Callable[[], None]
@@ -231,7 +231,7 @@ class ClaimLoop:
                 raise
             except (HeadgateError, OSError) as fault:
                 wait = self._backoff.rest(self.clock.now())
-                self.tell(f"{fault}; the next task is claimed in {format_duration(wait)}")
+                self.notify(f"{fault}; the next task is claimed in {format_duration(wait)}")
 
     def _may_claim(self) -> bool:
         busy = len(self.bounds.leased_tasks.unfinished) >= self.slots
@@ -242,7 +242,7 @@ class ClaimLoop:
         room = await asyncio.to_thread(self.bounds.room)
         if not self.bounds.has_room(room):
             if not self._full:
-                self.tell(f"nothing is claimed while only {format_size(room)} of disk is left")
+                self.notify(f"nothing is claimed while only {format_size(room)} of disk is left")
             self._full = True
             await self.wakeups.pause(_FULL_LOOKS * self.look_seconds)
             return False

@@ -58,7 +58,7 @@ class WorkerLeg:
     leased_tasks: LeasedTasks
     catalog: Catalog
     parts: Parts
-    tell: Callable[[Sequence[str]], None]
+    notify: Callable[[Sequence[str]], None]
     ended: Callable[[], None]
     """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
@@ -76,7 +76,7 @@ class WorkerLeg:
         """Until it is interrupted; raises faults of this machine."""
         home = self.leased_tasks.home
         accounting = Accounting(
-            RunFolder(home, ""), self.catalog, self.budget, self.parts.clock, self.tell
+            RunFolder(home, ""), self.catalog, self.budget, self.parts.clock, self.notify
         )
         self._total, self.interrupted = self.leased_tasks.book.total, ""
         self._shared = self.pages_share
@@ -188,7 +188,7 @@ class WorkerLeg:
     def _stop_and_begin(self, session: Session) -> None:
         now, wall = self.parts.clock.now(), self.parts.clock.wall()
         leased_tasks = self.leased_tasks
-        for work in leased_tasks.of(Stage.CRAWLING):
+        for work in leased_tasks.in_stage(Stage.CRAWLING):
             if work.lost or not leased_tasks.book.is_good(work.lease, now):
                 session.control_loop.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
             elif work.ending:
@@ -229,7 +229,7 @@ def _note(
 
 def _stand_still(leased_tasks: LeasedTasks) -> None:
     """At the end of a leg: tasks that have not ended continue in the next."""
-    for work in leased_tasks.of(Stage.CRAWLING):
+    for work in leased_tasks.in_stage(Stage.CRAWLING):
         leased_tasks.set_back(work, work.progress)
 
 

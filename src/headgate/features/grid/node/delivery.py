@@ -78,7 +78,7 @@ class Delivery:
     progress: Progress
     pace: Pace
 
-    async def bring(self) -> ResultVerdict:
+    async def deliver(self) -> ResultVerdict:
         """Deliver it; return the outcome, one of `_FINAL`. After `Word.WAIT` it may be offered
         again."""
         put = Put(lease=self.lease, files=await asyncio.to_thread(_sizes, self.files))
@@ -197,7 +197,7 @@ class DeliveryQueue:
     clock: Clock
     tally: WorkerTally
     pace: Pace
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
     wakeups: Wakeups
     look_seconds: float
     backoff: Backoff = field(default_factory=machine_backoff)
@@ -220,18 +220,18 @@ class DeliveryQueue:
         now = self.clock.now()
         if self.backoff.rests(now):
             return None
-        ended = (work for work in self.leased_tasks.of(Stage.ENDED) if work.not_before <= now)
+        ended = (work for work in self.leased_tasks.in_stage(Stage.ENDED) if work.not_before <= now)
         return min(ended, key=lambda work: work.lease, default=None)
 
     async def _bring(self, work: LeasedTask) -> None:
         files = work.folder.files(work.grant)
         delivery = Delivery(self.source, work.lease, files, work.progress, self.pace)
-        verdict = await delivery.bring()
+        verdict = await delivery.deliver()
         if verdict.word is Word.WAIT:
             self._wait(work, verdict)
             return
         self.tally.brought(work, verdict.word)
-        self.tell(f"{work.site}: {_in_words(work, verdict)}")
+        self.notify(f"{work.site}: {_in_words(work, verdict)}")
         self.leased_tasks.forget(work)
         self.backoff.reset()
         self.wakeups.wake()
@@ -239,14 +239,14 @@ class DeliveryQueue:
     def _wait(self, work: LeasedTask, verdict: ResultVerdict) -> None:
         if verdict.why and not work.of_another_run:
             work.of_another_run = True
-            self.tell(f"{work.site}: the result waits here ({verdict.why})")
+            self.notify(f"{work.site}: the result waits here ({verdict.why})")
         work.not_before = self.clock.now() + max(verdict.wait, _LEAST_WAIT_SECONDS)
 
     def _rest(self, work: LeasedTask, fault: Exception) -> None:
         seconds = self.backoff.rest(self.clock.now())
         work.faults += 1
         lost = isinstance(fault, LostResult) or work.faults == _MOST_FAULTS
-        self.tell(
+        self.notify(
             f"{work.site}: the result cannot be delivered ({without_remedy(str(fault))})"
             f"{', and the task is given back' if lost else ''}; the node rests for"
             f" {format_duration(seconds)}"

@@ -145,7 +145,7 @@ def _end_standing(leased_tasks: LeasedTasks) -> list[LeasedTask]:
     """End waiting tasks that the manager wants ended, so that their results are delivered; return
     those without any result, or whose end cannot be written."""
     nothing = []
-    for work in leased_tasks.of(Stage.WAITING):
+    for work in leased_tasks.in_stage(Stage.WAITING):
         if not work.ending or work.lost:
             continue
         if work.progress.ended is None or not work.folder.files(work.grant):

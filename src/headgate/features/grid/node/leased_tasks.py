@@ -142,7 +142,7 @@ class LeasedTasks:
             progress = ended or Progress(saved.grant.task.name, visit=saved.grant.task.visit)
             self._hold(LeasedTask(folder, saved, progress, stage), 0.0, 0.0)
 
-    def take(self, grant: Grant, asked: float, wall: float) -> LeasedTask:
+    def accept(self, grant: Grant, asked: float, wall: float) -> LeasedTask:
         """Take a granted task; its folder is durable when this returns."""
         folder = LeaseFolder(self.home, grant.lease)
         saved = SavedGrant(grant, wall)
@@ -192,20 +192,20 @@ class LeasedTasks:
         return work is not None and not work.lost and self.book.is_good(work.lease, now)
 
     def crawled(self, site: str) -> LeasedTask | None:
-        return next((work for work in self.of(Stage.CRAWLING) if work.site == site), None)
+        return next((work for work in self.in_stage(Stage.CRAWLING) if work.site == site), None)
 
     def startable(self, now: float) -> list[LeasedTask]:
         """Tasks that may be started now; a site has one running task at a time."""
-        busy = {work.site for work in self.of(Stage.CRAWLING)}
+        busy = {work.site for work in self.in_stage(Stage.CRAWLING)}
         found = []
-        for work in self.of(Stage.WAITING):
+        for work in self.in_stage(Stage.WAITING):
             good = self.book.is_good(work.lease, now) and not work.ending and work.complete
             if good and work.site not in busy:
                 busy.add(work.site)
                 found.append(work)
         return found
 
-    def of(self, stage: Stage) -> Iterator[LeasedTask]:
+    def in_stage(self, stage: Stage) -> Iterator[LeasedTask]:
         return (work for work in list(self.works.values()) if work.stage is stage)
 
     @property
@@ -224,7 +224,7 @@ class LeasedTasks:
 
     def _hold(self, work: LeasedTask, asked: float, seconds: float) -> None:
         self.works[work.lease] = work
-        self.book.take(work.lease, asked, seconds)
+        self.book.add(work.lease, asked, seconds)
 
 
 _LEASES = "leases"

@@ -182,7 +182,7 @@ class OwnerBounds:
         """The task to give up if the disk is used up: the largest that is being crawled."""
         if self.leased_tasks.used_bytes() <= self.disk_bytes:
             return None
-        crawled = list(self.leased_tasks.of(Stage.CRAWLING))
+        crawled = list(self.leased_tasks.in_stage(Stage.CRAWLING))
         return max(crawled, key=lambda work: work.folder.used_bytes(), default=None)
 
     def settings(self, contact: str) -> FetcherSettings:

@@ -48,8 +48,8 @@ class WorkerTally:
         return NodeStatus(
             node=self.node,
             state=state,
-            tasks=tuple(work.site for work in leased_tasks.of(Stage.CRAWLING)),
-            to_bring=sum(1 for _ in leased_tasks.of(Stage.ENDED)),
+            tasks=tuple(work.site for work in leased_tasks.in_stage(Stage.CRAWLING)),
+            to_bring=sum(1 for _ in leased_tasks.in_stage(Stage.ENDED)),
             committed=self._brought[Word.COMMITTED],
             superseded=sum(self._brought[word] for word in _UNWANTED),
             given_back=self._given_back,

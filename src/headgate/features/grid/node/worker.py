@@ -134,7 +134,7 @@ class Worker:
             self.leased_tasks,
             catalog=self.catalog,
             parts=self.parts,
-            tell=self.watcher.on_messages,
+            notify=self.watcher.on_messages,
             ended=self._wakeups.wake,
             look_seconds=self.look_seconds / 2,
             forbidden=self.job.rules.why_not_url,
@@ -149,7 +149,7 @@ class Worker:
             rules=self.job.rules,
             line=self.line,
             clock=self.parts.clock,
-            tell=self._tell,
+            notify=self._tell,
             tally=self.tally,
         )
         job = self.job
@@ -176,7 +176,7 @@ class Worker:
             clock=self.parts.clock,
             tally=self.tally,
             pace=self.line.send,
-            tell=self._tell,
+            notify=self._tell,
             wakeups=self._wakeups,
             look_seconds=self.look_seconds,
         )
@@ -185,7 +185,7 @@ class Worker:
             self.bounds,
             clock=self.parts.clock,
             wakeups=self._wakeups,
-            tell=self._tell,
+            notify=self._tell,
             may_claim=lambda: (
                 not self._away
                 and not any(
@@ -317,7 +317,7 @@ class Worker:
             await asyncio.sleep(self.state_seconds)
 
     def _status(self, state: str = "") -> NodeStatus:
-        busy = next(self.leased_tasks.of(Stage.CRAWLING), None) is not None
+        busy = next(self.leased_tasks.in_stage(Stage.CRAWLING), None) is not None
         state = state or self._away or ("working" if busy else "idle")
         return self.tally.status(state, self.leased_tasks, self.parts.clock.now())
 

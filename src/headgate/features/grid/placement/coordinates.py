@@ -55,7 +55,7 @@ class Coordinates:
         heights = np.full(points, _LEAST_HEIGHT if height else 0.0)
         return cls(rng.normal(0, _START, (points, 2)), heights, np.ones(points))
 
-    def of(self, chosen: npt.NDArray[np.int_]) -> Coordinates:
+    def select(self, chosen: npt.NDArray[np.int_]) -> Coordinates:
         return Coordinates(self.places[chosen], self.heights[chosen], self.errors[chosen])
 
 
@@ -99,7 +99,7 @@ def settled(
     points = Coordinates.start(len(machines), rng, height=height)
     for _ in range(rounds):
         chosen = peers[machines, rng.integers(peers.shape[1], size=len(machines))]
-        sample_round(points, points.of(chosen), round_trips[machines, chosen])
+        sample_round(points, points.select(chosen), round_trips[machines, chosen])
     return points
 
 
@@ -117,7 +117,7 @@ def placed_hosts(
     for turn in range(_PASSES):
         step = _STEP * 0.5 ** (turn / _HALVED_AFTER)
         for sample in rng.permutation(measured.shape[1]):
-            peers = machines.of(measured[:, sample])
+            peers = machines.select(measured[:, sample])
             sample_round(hosts, peers, round_trips[:, sample], step)
     return hosts
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from headgate.features.grid.placement.batches import FloatArray
 
-__all__ = ["Part", "Pull", "Splitting", "guided_part"]
+__all__ = ["Part", "Pull", "SplitRule", "guided_part"]
 
 _PARTS_EACH = 3
 _ROUNDING = 1e-9
@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Splitting:
+class SplitRule:
     least: float
     """Work: no part is shorter, but for what is left of a site."""
     at_once: bool = False
@@ -59,7 +59,7 @@ class Pull:
         order: Sequence[int],
         estimates: FloatArray,
         machines: int,
-        splitting: Splitting | None = None,
+        splitting: SplitRule | None = None,
         *,
         twice: bool = False,
     ) -> None:

@@ -105,7 +105,7 @@ class Board:
         if self.leases.held(asker.node) >= asker.most_held:
             return None
         self.choice.wake_hosts(now)
-        self._failures.look(now)
+        self._failures.give_up_silent(now)
         while (task := self.choice.next(asker, now)) is not None:
             for held in self.choice.lapsed_of(task, now):
                 self._end(held, LeaseEnding.EXPIRED, wall)
@@ -176,7 +176,7 @@ class Board:
 
     def commit(self, row: LeaseRow, pages: int, wire_bytes: int) -> None:
         """The result received under the lease of ``row`` was stored."""
-        task = self.tasks.of(row)
+        task = self.tasks.task_of(row)
         assert task.state is BoardState.RECEIVED
         assert task.winner == row.lease.epoch
         self.tasks.put(task, BoardState.DONE)
@@ -185,7 +185,7 @@ class Board:
 
     def spoil(self, row: LeaseRow) -> None:
         """A received result cannot be stored: the task waits again."""
-        task = self.tasks.of(row)
+        task = self.tasks.task_of(row)
         self.tasks.put(task, BoardState.READY)
         task.winner, task.epoch = None, task.epoch + 1
         row.how = LeaseEnding.SPOILT
@@ -268,7 +268,7 @@ class TaskFailures:
             self._doubted[task.id] = lapsed + self.patience_seconds
             self._decide(task, lapsed)
 
-    def look(self, now: float) -> None:
+    def give_up_silent(self, now: float) -> None:
         """Give up tasks whose nodes have been silent for long."""
         for number in list(self._doubted):
             task = self.tasks.get(number)

@@ -29,7 +29,7 @@ class LeaseBook:
     _total_until: float = -math.inf
     _until: dict[Lease, float] = field(default_factory=dict)
 
-    def take(self, lease: Lease, asked: float, seconds: float) -> None:
+    def add(self, lease: Lease, asked: float, seconds: float) -> None:
         """Add a lease of this node; 0 seconds: the manager must confirm it first."""
         self._until[lease] = asked + seconds
 

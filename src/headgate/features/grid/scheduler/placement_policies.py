@@ -31,14 +31,14 @@ __all__ = [
     "Connects",
     "CoordinateSpace",
     "GridView",
-    "Placing",
+    "PlacementPolicy",
     "StartBarrier",
 ]
 
 
 # Placement: which of the next tasks a node gets, by distance or by lists.
 #
-# `Placing` is the port: the board passes the tasks of free hosts, in order. By distance
+# `PlacementPolicy` is the port: the board passes the tasks of free hosts, in order. By distance
 # (`ByDistance`) a node always gets a task, for the sake of balance: of the next few, the one for
 # which it is the best of all nodes, or the least bad. By lists
 # (`features.grid.scheduler.placement_policies`) each task belongs to one node and no other gets it.
@@ -75,7 +75,7 @@ class GridView(Protocol):
     def connects(self) -> Connects: ...
 
 
-class Placing(Protocol):
+class PlacementPolicy(Protocol):
     def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
         """The task for this node; None: all are for others."""
         ...
@@ -263,9 +263,9 @@ class CoordinateSpace:
         peers = [np.flatnonzero(~np.isnan(row)) for row in both]
         for _ in range(_ROUNDS):
             chosen = np.array([self.rng.choice(found) for found in peers])
-            sample_round(points, points.of(chosen), both[np.arange(len(chosen)), chosen])
+            sample_round(points, points.select(chosen), both[np.arange(len(chosen)), chosen])
         machines, sites = np.arange(len(nodes)), np.arange(len(nodes), len(points.errors))
-        away = predicted(points.of(machines), points.of(sites)) / _MILLISECONDS
+        away = predicted(points.select(machines), points.select(sites)) / _MILLISECONDS
         self._made = {
             host: dict(zip(nodes, map(float, away[:, column]), strict=True))
             for column, host in enumerate(hosts)

@@ -261,7 +261,7 @@ class Changes:
         self.tasks[task.id] = task
         self.epochs.setdefault(task.id, task.epoch)
 
-    def take(self) -> Changes:
+    def drain(self) -> Changes:
         """Take all changes since the last call, as copies: rows change while these are stored."""
         taken = Changes(
             {number: copy(task) for number, task in self.tasks.items()},

@@ -146,7 +146,7 @@ class Leftover:
     """Targets of redirected seeds: their hosts belong to the site, too."""
     _ended: UrlSeen = field(default_factory=UrlSeen)
 
-    def take_in(self, results: Sequence[PartResult]) -> None:
+    def add_results(self, results: Sequence[PartResult]) -> None:
         """All results of a round. A finished part has dealt with all of its URLs, also with those
         that have no entry because robots.txt forbids them."""
         for result in results:

@@ -174,7 +174,7 @@ class HostPlaces(Generic[Guest]):
     def at(self, host: str) -> Sequence[Guest]:
         return list(self._taken.get(host, {}).values())
 
-    def take(self, guest: Guest) -> None:
+    def occupy(self, guest: Guest) -> None:
         self._taken.setdefault(guest.row.host, {})[guest.row.place] = guest
 
     def free(self, guest: Guest) -> None:
@@ -255,7 +255,7 @@ class OpenLeases:
         row = held.row
         self._all[row.lease] = held
         self._tasks.setdefault(held.task.id, []).append(held)
-        self.places.take(held)
+        self.places.occupy(held)
         self._claims[row.node, row.claim] = held
         self._counts[row.node] += 1
 
@@ -278,7 +278,7 @@ class OpenLeases:
     def shun(self, row: LeaseRow, task: BoardTask, until: float) -> None:
         """Keep the place of a node that works for another run, and may do so until then."""
         held = OpenLease(row, task, until, moved=until, delayed=until, since=until, heard=until)
-        self.places.take(held)
+        self.places.occupy(held)
         self.places.leave(held)
 
     def get(self, lease: Lease, node: str | None = None) -> OpenLease | None:

@@ -38,7 +38,7 @@ class PendingTaskIndex:
     _read: int = 0
 
     @classmethod
-    def of(cls, ranks: Iterable[Rank], at_once: int = _AT_ONCE) -> PendingTaskIndex:
+    def from_ranks(cls, ranks: Iterable[Rank], at_once: int = _AT_ONCE) -> PendingTaskIndex:
         found = cls(at_once)
         for unpromised, key, number in sorted(ranks):
             found._unpromised.append(unpromised)
@@ -71,7 +71,7 @@ class PendingTaskIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LeaseStanding:
     """The state of a lease's task, and whether the result under this lease counts."""
 
     state: BoardState
@@ -109,7 +109,7 @@ class BoardTasks:
         """None: it is done, or does not exist."""
         return self._open.get(number)
 
-    def of(self, row: LeaseRow) -> BoardTask:
+    def task_of(self, row: LeaseRow) -> BoardTask:
         """The task of a lease; it must not be done."""
         return self._open[row.lease.task]
 
@@ -156,10 +156,10 @@ class BoardTasks:
         task.lost = max(task.lost - 1, 0)
         return task
 
-    def standing(self, lease: Lease) -> Standing | None:
+    def standing(self, lease: Lease) -> LeaseStanding | None:
         """The standing of a lease that was given; None: its task is done."""
         task = self._open.get(lease.task)
-        return None if task is None else Standing(task.state, task.winner == lease.epoch)
+        return None if task is None else LeaseStanding(task.state, task.winner == lease.epoch)
 
     def why_over(self, lease: Lease) -> str:
         """Why a lease has ended, for its node."""

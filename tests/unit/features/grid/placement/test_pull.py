@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.features.grid.placement.batches import FloatArray, longest_first
-from headgate.features.grid.placement.pull import Pull, Splitting
+from headgate.features.grid.placement.pull import Pull, SplitRule
 from headgate_lab.papers.pechnikov2017.playing import Played, play_pull
 
 works = st.lists(st.floats(0.01, 1e3), min_size=1, max_size=30).map(np.array)
 speeds = st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6).map(np.array)
 splittings = st.one_of(
-    st.none(), st.builds(Splitting, least=st.floats(0.5, 50.0), at_once=st.booleans())
+    st.none(), st.builds(SplitRule, least=st.floats(0.5, 50.0), at_once=st.booleans())
 )
 
 
 def longest_first_pull(
-    work: FloatArray, speeds: FloatArray, splitting: Splitting | None = None, *, twice: bool = False
+    work: FloatArray, speeds: FloatArray, splitting: SplitRule | None = None, *, twice: bool = False
 ) -> Played:
     pull = Pull(longest_first(work).tolist(), work, len(speeds), splitting, twice=twice)
     return play_pull(pull, work, speeds)
@@ -30,7 +30,7 @@ def test_every_site_is_done_whole_and_once_whatever_the_estimates(
     estimates: FloatArray,
     work: FloatArray,
     speeds: FloatArray,
-    splitting: Splitting | None,
+    splitting: SplitRule | None,
     twice: bool,
 ) -> None:
     estimates, work = estimates[: len(work)], work[: len(estimates)]
@@ -72,8 +72,8 @@ def test_a_slow_machine_s_last_site_is_done_by_a_fast_one() -> None:
 
 def test_parts_of_one_site_run_one_after_another_unless_it_allows_more() -> None:
     work, speeds = np.array([100.0, 1.0]), np.ones(4)
-    assert longest_first_pull(work, speeds, Splitting(1.0)).makespan == pytest.approx(100)
-    at_once = longest_first_pull(work, speeds, Splitting(1.0, at_once=True))
+    assert longest_first_pull(work, speeds, SplitRule(1.0)).makespan == pytest.approx(100)
+    at_once = longest_first_pull(work, speeds, SplitRule(1.0, at_once=True))
     assert 101 / 4 <= at_once.makespan <= 101 / 4 + 1
 
 

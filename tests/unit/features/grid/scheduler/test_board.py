@@ -78,7 +78,7 @@ def test_tasks_that_are_read_late_are_given_in_the_same_order(seed: int) -> None
 
     whole, late = board_of(*tasks()), board_of()
     rows = {one.id: one for one in tasks()}
-    late.tasks.far = PendingTaskIndex.of((one.rank for one in rows.values()), at_once=3)
+    late.tasks.far = PendingTaskIndex.from_ranks((one.rank for one in rows.values()), at_once=3)
     for step in range(120):
         now, asker = 5.0 * step, Asker(f"n{rng.integers(6)}", f"c{step}", free_bytes=7.0)
         first = whole.claim(asker, now, now)
@@ -572,11 +572,11 @@ def test_changes_stored_one_after_another_are_the_board(seed: int) -> None:
         if found is not None and rng.random() < 0.5:
             board.give_back(node, LeaseEnding.LEFT, now)
         if rng.random() < 0.5:
-            changes = board.changes.take()
+            changes = board.changes.drain()
             for number, changed in changes.tasks.items():
                 assert changes.epochs[number] == stored[number][0]
                 stored[number] = changed.epoch, changed.state
-    changes = board.changes.take()
+    changes = board.changes.drain()
     stored |= {number: (one.epoch, one.state) for number, one in changes.tasks.items()}
     for number, (epoch, state) in stored.items():
         one = board.tasks.get(number)

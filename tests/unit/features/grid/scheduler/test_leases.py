@@ -15,7 +15,7 @@ ONE, TWO = Lease(1, 1), Lease(2, 1)
 
 def test_a_lease_counts_from_the_question() -> None:
     book = LeaseBook()
-    book.take(ONE, 100.0, 60.0)
+    book.add(ONE, 100.0, 60.0)
     assert not book.is_good(ONE, 101.0), "before the first beat nothing may pass"
     book.obey(Orders(good=(ONE,), seconds=60.0, total_seconds=60.0), 101.0)
     assert book.is_good(ONE, 160.0)
@@ -24,7 +24,7 @@ def test_a_lease_counts_from_the_question() -> None:
 
 def test_what_was_left_by_an_earlier_life_is_good_only_once_a_beat_says_so() -> None:
     book = LeaseBook()
-    book.take(ONE, 0.0, 0.0)
+    book.add(ONE, 0.0, 0.0)
     assert not book.is_good(ONE, 0.0)
     stops = book.obey(
         Orders(stop=(StopTask(lease=ONE, why="lost"), StopTask(lease=TWO, why="lost"))), 10.0
@@ -37,14 +37,14 @@ def test_what_was_left_by_an_earlier_life_is_good_only_once_a_beat_says_so() -> 
 
 def test_the_budgets_part_ends_by_itself() -> None:
     book = LeaseBook()
-    book.take(ONE, 0.0, 600.0)
+    book.add(ONE, 0.0, 600.0)
     book.obey(Orders(good=(ONE,), seconds=600.0, total=5e5, total_seconds=20.0), 0.0)
     assert (book.total, book.is_good(ONE, 19.0), book.is_good(ONE, 21.0)) == (5e5, True, False)
 
 
 def test_an_older_answer_that_comes_late_changes_nothing() -> None:
     book = LeaseBook()
-    book.take(ONE, 0.0, 60.0)
+    book.add(ONE, 0.0, 60.0)
     book.obey(Orders(good=(ONE,), total=2e5), 40.0)
     book.obey(Orders(good=(ONE,), total=9e5), 20.0)
     assert book.total == 2e5
@@ -68,7 +68,7 @@ def test_it_never_ends_later_than_where_it_was_given(
 ) -> None:
     """The manager prolongs when it hears; the node counts from when it asked."""
     book, now, theirs = LeaseBook(), 0.0, -math.inf
-    book.take(ONE, now, 0.0)
+    book.add(ONE, now, 0.0)
     for there, back, pause, lost in events:
         asked = now
         theirs = max(theirs, asked + there + seconds)

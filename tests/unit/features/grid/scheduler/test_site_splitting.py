@@ -161,7 +161,7 @@ def test_rounds_come_to_every_page_once(seed: int, pages: int, nodes: int, most:
     ]
     met = set(url_hashes(site.seeds))
     for _ in range(10 * pages):
-        left.take_in(
+        left.add_results(
             [
                 crawled(one.part, start, met, links, fetched)
                 for one, start in zip(planned, starts, strict=True)

@@ -102,7 +102,9 @@ def test_tasks_that_do_not_fit_are_no_reason_to_read_all_others() -> None:
     board = Board()
     for number in range(500):
         board.add(task(number))
-    board.tasks.far = PendingTaskIndex.of([(1, -0.0, number) for number in range(500, 10_000)])
+    board.tasks.far = PendingTaskIndex.from_ranks(
+        [(1, -0.0, number) for number in range(500, 10_000)]
+    )
     full, read = Asker("full", "1", free_bytes=0.0), 0
     for _ in range(10):
         assert board.claim(full, 0.0, 0.0) is None
