@@ -402,6 +402,7 @@ def test_a_task_done_again_for_an_audit_is_compared_and_not_kept(tmp_path: Path)
         office.desk.committing.audit = 1.0
         office.store.invite("n2", "away", "", 1.0)
         office.desk.take_rows(office.store.nodes())
+        office.desk.registry.stored["n2"] = 2  # a volunteer, which may hold three
         one, two = office.source("n1"), office.source("n2")
         result = Result((await claimed(one, "a")).lease, "a", "first")
         assert await brought(one, result) is Word.COMMITTED

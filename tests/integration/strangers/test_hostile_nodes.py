@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +24,9 @@ from headgate.crawling.progress import Progress, TaskState
 from headgate.features.grid.coordinator.coordinator import leaving_out_damaged
 from headgate.features.grid.protocol import (
     CHUNK_BYTES,
+    Beat,
     Chunk,
+    Claim,
     FileDigest,
     FileSize,
     Grant,
@@ -114,3 +117,69 @@ def test_reasons_are_cut_where_they_come_in() -> None:
     held = Held(lease=(1, 1), progress=long)  # type: ignore[arg-type]
     told = decoded(encoded(msgspec.structs.replace(held)), Held).progress
     assert (len(told.reason), len(told.given_up["a.test"])) == (200, 200)
+
+
+def volunteers(office: DeskOffice, *nodes: str) -> None:
+    for node in nodes:
+        row = office.desk.registry.heard(node, office.clock.now(), office.clock.wall())
+        row.group = "volunteers"
+
+
+async def tries(office: DeskOffice, node: str, times: int) -> list[Grant]:
+    """What a node gets that claims and claims."""
+    answers = [
+        await office.source(node).claim(Claim(id=f"{node} {secrets.token_hex(4)}", slots=1000))
+        for _ in range(times)
+    ]
+    return [answer for answer in answers if isinstance(answer, Grant)]
+
+
+def test_a_node_holds_one_task_more_than_it_has_brought(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        volunteers(office, "n1", "n2")
+        (first,) = await tries(office, "n1", 5)
+        taken = await brings(office.source("n1"), first, tmp_path / "first", None)
+        assert taken.word is Word.COMMITTED
+        assert office.desk.registry.stored["n1"] == 1
+        assert len(await tries(office, "n1", 5)) == 1, "the other two are at one host"
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_what_it_has_brought_counts_after_a_restart(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        volunteers(office, "n1")
+        (first,) = await tries(office, "n1", 1)
+        await brings(office.source("n1"), first, tmp_path / "first", None)
+        await office.desk.close()
+        again = DeskOffice(office.run, office.store, office.clock)
+        await again.desk.open()
+        assert again.desk.registry.stored["n1"] == 1
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_who_only_says_that_it_goes_on_loses_the_task_to_who_is_free(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        volunteers(office, "n1", "n2")
+        own = await tries(office, "n3", 1)
+        (held,) = await tries(office, "n1", 5)
+        stopped: dict[str, int] = {}
+        given: list[Grant] = []
+        for turn in range(1, 200):
+            office.pass_time(20.0)
+            for node, grant in (("n1", held), ("n3", own[0])):
+                told = Progress(
+                    grant.task.name, TaskState.CRAWLING, fetches=turn, wire_bytes=turn, seen=turn
+                )
+                beat = Beat(life=1, number=turn, tasks=(Held(lease=grant.lease, progress=told),))
+                orders = await office.source(node).beat(beat)
+                if orders.stop and node not in stopped:
+                    stopped[node] = turn
+            given = given or await tries(office, "n2", 1)
+        host = {"a": "a.test"}.get
+        assert host(given[0].task.name) == host(held.task.name)
+        assert 20 * stopped["n1"] == pytest.approx(10 * 60, abs=40)
+        assert "n3" not in stopped, "a node of one's own is believed"
+
+    at_the_desk(tmp_path, scene)

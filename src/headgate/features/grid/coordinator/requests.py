@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,7 @@ from headgate.features.grid.scheduler.records import (
 )
 from headgate.features.grid.scheduler.task_choice import Asker, OpenLease
 from headgate.features.grid.scheduler.task_index import PendingTaskIndex
+from headgate.features.grid.trust.hoarding import is_overdue, is_own, most_held
 from headgate.features.grid.trust.journal_check import JournalChecks, Judge
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection
@@ -55,8 +57,6 @@ __all__ = ["DeskTerms", "DeskView", "EndingTasks", "RequestDesk", "lately_second
 _SAVE_NODES_SECONDS = 60.0
 _LONGEST_WAIT_SECONDS, _AFTER_LAPSE_SECONDS = 5.0, 0.05
 """Waiting times of a node for which there is no task at the moment."""
-_HELD_PER_SLOT = 4
-"""Most tasks of a node per slot, including results that wait to be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,12 @@ class RequestDesk:
     _given: GivenTasks = field(init=False)
     _nodes_saved: float = -math.inf
     _told_end: set[str] = field(default_factory=set)
+    _idle_since: dict[str, float] = field(default_factory=dict)
+    """When nodes were last told that there is nothing for them."""
+    _not_for: dict[str, set[int]] = field(default_factory=dict)
+    """By node, tasks that it does not get again."""
+    _taken_away: Counter[int] = field(default_factory=Counter)
+    """How often a task took too long."""
     _cut_off: set[str] = field(default_factory=set)
     """Revoked nodes that were already disconnected."""
 
@@ -145,6 +151,8 @@ class RequestDesk:
         run, now = self.arrivals.run.stamp, self.clock.now()
         lease = self.board.terms.lease_seconds
         self.registry.rows = dict(self.store.nodes())
+        for node, did in self.store.figures().items():
+            self.registry.stored[node] = did.committed
         since = self.clock.wall() - lately_seconds(lease)
         if any(row.seen > since for row in self.registry.rows.values()):
             self.totals.inherit(now + lease)
@@ -202,6 +210,7 @@ class RequestDesk:
         row = self.registry.rows[node]
         row.slots, row.bandwidth = claim.slots, claim.bandwidth
         now = self.clock.now()
+        most = most_held(claim.slots, self.registry.stored[node], row.group)
         wait = self.gathering.wait(now, self.registry.last_came)
         if wait > 0:
             return Idle(wait=wait, left=max(self.board.tasks.left, 1))
@@ -210,8 +219,8 @@ class RequestDesk:
             claim.id,
             group=row.group,
             free_bytes=claim.free_bytes,
-            not_these=frozenset(claim.not_these),
-            most_held=min(_HELD_PER_SLOT * claim.slots, MOST_TASKS),
+            not_these=self._not_for.get(node, set()).union(claim.not_these),
+            most_held=min(most, MOST_TASKS),
             nodes_here=lambda: len(self.registry.here(now, self.board.terms.lease_seconds)),
         )
         held = None
@@ -223,6 +232,7 @@ class RequestDesk:
         if held is not None:
             number = held.task.id
             self.registry.gave(node, held.row.host)
+            self._idle_since.pop(node, None)
             spec = await self._saving.stored_with_spec(number)
             if len(spec) <= TASK_BYTES:
                 self._given.know(number, spec)
@@ -230,6 +240,7 @@ class RequestDesk:
             _reject(self.board, held, self.clock.wall())
         if self.board.changes:
             await self._saving.stored()
+        self._idle_since[node] = now
         return self._idle(node, now)
 
     def _idle(self, node: str, now: float) -> Idle:
@@ -258,6 +269,8 @@ class RequestDesk:
             self.board.give_back(node, LeaseEnding.LEFT, wall)
         seconds = self.board.terms.lease_seconds
         budget = self.terms.budget(seconds)
+        overdue = self._overdue(node, now)
+        self.board.give_back(node, LeaseEnding.OVERDUE, wall, overdue)
         good, stop = self.board.beat(
             node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
         )
@@ -286,6 +299,21 @@ class RequestDesk:
             good=tuple(good), stop=tuple(stop), end=self.ending.orders(good), seconds=seconds,
             total=total, total_seconds=seconds, reference=self.terms.reference,
         )  # fmt: skip
+
+    def _overdue(self, node: str, now: float) -> set[Lease]:
+        """Leases of a volunteer's node whose task goes to another, which has nothing to do."""
+        lease_seconds = self.board.terms.lease_seconds
+        idle = {who for who, at in self._idle_since.items() if now - at <= lease_seconds}
+        if not idle - {node} or is_own(self.registry.rows[node].group):
+            return set()
+        found: set[Lease] = set()
+        for held in self.board.leases.of_node(node):
+            task, before = held.task, self._taken_away[held.task.id]
+            if is_overdue(now - held.since, task.expected_seconds, before, lease_seconds):
+                self._taken_away[task.id] += 1
+                self._not_for.setdefault(node, set()).add(task.id)
+                found.add(held.row.lease)
+        return found
 
     async def known(self, node: str, known: Known) -> bytes:
         self._let_in(node, known)

@@ -21,7 +21,7 @@ from headgate.features.grid.scheduler.task_index import BoardTasks, ReadyTasks
 
 __all__ = ["Board"]
 
-_UNHEARD = (LeaseEnding.SUPERSEDED, LeaseEnding.REVOKED)
+_UNHEARD = (LeaseEnding.SUPERSEDED, LeaseEnding.REVOKED, LeaseEnding.OVERDUE)
 """Leases that were ended by others: their node may go on until it learns of that."""
 _OPEN = (BoardState.READY, BoardState.LEASED, BoardState.DROPPED)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -41,6 +42,8 @@ class Present:
 @dataclass(slots=True)
 class NodeRegistry:
     rows: dict[str, NodeRow] = field(default_factory=dict)
+    stored: Counter[str] = field(default_factory=Counter)
+    """Results of each node, in all runs."""
     servers: dict[str, ServerTally] = field(default_factory=dict)
     """Totals by address, over all nodes."""
     last_came: float = -math.inf
@@ -104,6 +107,7 @@ class NodeRegistry:
     def done(self, node: str, progress: Progress) -> None:
         """A result of the node was stored; update its speed by what came since the task was last
         taken up."""
+        self.stored[node] += 1
         row = self.rows.get(node)
         seconds = (progress.ended or 0.0) - (progress.started or 0.0)
         came = progress.wire_bytes - progress.earlier_wire_bytes

@@ -58,6 +58,8 @@ class LeaseEnding(StrEnum):
     """The node was silent, and another got the task, or its host."""
     STUCK = "stuck"
     """Heartbeats came, but no progress."""
+    OVERDUE = "overdue"
+    """It took far longer than was expected, and another node had nothing to do."""
     LEFT = "left"
     """The node gave it back, or the manager went on with another run."""
     REVOKED = "revoked"
