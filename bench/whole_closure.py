@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 
 import whatwg_url
 
-__all__ = ["Closure", "Expected", "Get", "Reply", "Wanted", "expected", "normal"]
+__all__ = ["Closure", "Expected", "Get", "Reply", "Wanted", "expected", "normal", "raw"]
 
 _BOOK = {"appendix", "chapter", "contents", "glossary", "index", "section", "subsection", "toc"}
 _SEQUENCE = {"begin", "end", "first", "last", "next", "prev", "previous", "start"}
@@ -287,7 +287,7 @@ class Closure:
         reply = self._get(met.url)
         location = reply.header("location")
         if reply.status in _REDIRECTS and location is not None:
-            self._redirected(met, _normal(met.url, _raw(location)))
+            self._redirected(met, _normal(met.url, raw(location)))
             return
         if reply.status >= 400:
             return
@@ -369,7 +369,7 @@ class Closure:
         reply = self._get(url)
         location = reply.header("location")
         if reply.status in _REDIRECTS and location is not None:
-            self._read_sitemap(_normal(url, _raw(location)), url, nested=nested)
+            self._read_sitemap(_normal(url, raw(location)), url, nested=nested)
             return
         if reply.status >= 400:
             return
@@ -410,7 +410,7 @@ def read(url: str, reply: Reply) -> _Read:
         page = _Read()
     refresh = _refresh(reply.header("refresh"))
     if refresh is not None:
-        page.links += _joined(url, [_raw(refresh)], "utf-8")
+        page.links += _joined(url, [raw(refresh)], "utf-8")
     robots = reply.header("x-robots-tag")
     page.no_follow = page.no_follow or (robots is not None and "nofollow" in robots)
     return page
@@ -453,7 +453,7 @@ def _body(reply: Reply) -> bytes:
     return gzip.decompress(reply.body) if reply.header("content-encoding") else reply.body
 
 
-def _raw(value: str) -> str:
+def raw(value: str) -> str:
     """A header's octets are UTF-8 nearly always."""
     return value.encode("latin-1").decode()
 

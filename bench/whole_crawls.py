@@ -32,7 +32,7 @@ from bench.made_web import MadeWeb
 from bench.planted_faults import LANDED, MISSED, OTHERS, Fault, planted
 from bench.reading_loop import PassingReader, ReadingLoop
 from bench.spellings import Dice
-from bench.whole_closure import Reply, Wanted, expected, normal
+from bench.whole_closure import Reply, Wanted, expected, normal, raw
 from msgspec.structs import replace
 from tests.simulation.mortal_workers import MortalWorkers
 
@@ -143,7 +143,7 @@ class Crawl:
     def _repeats(self, url: str) -> bool:
         """What redirects to itself is tried again, since it may want its cookie."""
         location = self.web.get(url).header("location")
-        return location is not None and normal(url, location) == url
+        return location is not None and normal(url, raw(location)) == url
 
     def _leg(self, *, disturbed: bool) -> RunReport | None:
         """None: it was killed."""
