@@ -11,7 +11,7 @@ from pathlib import Path
 TIMES = {
     "archive": "a minute",
     "bandwidth": "half an hour; a cell of your own half a minute",
-    "coverage": "a quarter of an hour, three quarters on a busy machine; --only git-doc,sqlite3-doc --ways 1,2 a minute",
+    "coverage": "a quarter of an hour; --only git-doc --ways 1,2 a minute",
     "crash": "--kills 8 a minute",
     "dokuwiki": "half a minute",
     "focus": "more than ten minutes; sqlite nine at the most",

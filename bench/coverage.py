@@ -481,7 +481,8 @@ in every way below, and what was asked for
 compared with the closure of links that a program finds which shares nothing with Headgate: its \
 own parser, and `whatwg-url` as resolver. Of
 {rows} rows, a site in a crawl each, {wrong} missed a page, asked for one that no link leads to, \
-or for one twice, or has a wrong link
+or for one twice, or has a wrong link;
+only a grid that was ended asks for some again under a second lease, counted below
 (`python -m bench.coverage --report FILE`, {cores} cores, {minutes:.0f} minutes of crawling; the \
 head of `bench/coverage.py` says how).
 
