@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from headgate.features.grid.trust.scope_gate import SiteBounds, is_plain_url
-from headgate.frontier.events import JournalEntry
+from headgate.frontier.events import NEEDED, JournalEntry
 from headgate.model.fetch import REDIRECTS, FailureKind
 from headgate.model.page import Role
 from headgate.model.task import Task
@@ -142,7 +142,7 @@ class ResultGate:
             raise _refuse("URLs and levels of unequal number")
         if len(entry.digest) > _LONGEST_DIGEST or len(entry.detail) > _LONGEST_TEXT:
             raise _refuse("a text that is too long", entry.url)
-        if entry.depth == 0:
+        if entry.depth == 0 and entry.detail != NEEDED:
             strange = next((url for url in entry.found if not self.bounds.starts(url)), "")
         else:
             strange = self.bounds.outside(entry.found)
@@ -152,6 +152,8 @@ class ResultGate:
         )
         if strange:
             raise _refuse("a URL outside of the site", strange)
+        if left := self.bounds.unasked(entry.left):
+            raise _refuse("a URL that nobody asked for", left)
         if not all(0 <= at <= self.latest for _, at in entry.modified):
             raise _refuse("a date of change that is none")
         _take_refusals(entry.refused)

@@ -20,7 +20,8 @@ _CONTROLS = frozenset(map(chr, (*range(0x21), 0x7F)))
 
 
 def is_plain_url(url: str) -> bool:
-    """Whether it is one that a crawl asks for: http or https, without user and password.
+    """Whether it is one that a crawl asks for: http or https, without user and password, and with
+    slashes that all programs take for such. (In a query backslashes are octets like others.)
 
     >>> [is_plain_url(url) for url in ("http://a.org/", "file:///etc", "http://u:p@a.org/", "http:///")]
     [True, False, False, False]
@@ -28,7 +29,7 @@ def is_plain_url(url: str) -> bool:
     if not is_web_url(url) or len(url) > MAX_LENGTH or not _CONTROLS.isdisjoint(url):
         return False
     host = url.split("/", 3)[2]
-    return bool(host) and "@" not in host and "\\" not in url
+    return bool(host) and "@" not in host and "\\" not in url.partition("?")[0]
 
 
 class SiteBounds:
@@ -38,7 +39,8 @@ class SiteBounds:
     def __init__(self, site: Site, asks: Iterable[str] = ()) -> None:
         self._scope = Scope.for_site(site)
         self._seeds = frozenset(site.seeds)
-        for url in asks:
+        self._asks = frozenset(asks)
+        for url in self._asks:
             self._scope.follows_seed(url)
 
     def starts(self, url: str) -> bool:
@@ -56,6 +58,10 @@ class SiteBounds:
     def outside(self, urls: Iterable[str]) -> str:
         """The first URL that may not; empty: there is none."""
         return next((url for url in urls if not self.has(url)), "")
+
+    def unasked(self, urls: Iterable[str]) -> str:
+        """The first URL that the manager neither wants nor would accept; empty: there is none."""
+        return next((url for url in urls if url not in self._asks and not self.has(url)), "")
 
     def _is_own(self, url: str) -> bool:
         return is_plain_url(url) and bool(self._scope.own([url]))

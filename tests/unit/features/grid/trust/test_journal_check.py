@@ -14,10 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.features.grid.trust.journal_check import Brought, JournalChecks, lie_of
-from headgate.frontier.events import JournalEntry, UrlOutcome
+from headgate.frontier.events import NEEDED, JournalEntry, UrlOutcome
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure
 from headgate.model.page import Links, Page, Role
-from headgate.model.site import Site
+from headgate.model.site import Requisites, Site
 from headgate.model.task import Task
 from headgate.reading.content_coding import ZstdCompressor, compressed
 from headgate.storage.collection import RunFolder
@@ -113,6 +113,47 @@ def write_frames(path: Path, line: bytes, frames: list[tuple[bytes, ...]]) -> No
 )
 def test_what_a_crawl_writes_passes(tmp_path: Path, task: Task) -> None:
     assert lie_of(crawled(tmp_path, task)) == ""
+
+
+def test_octets_of_a_query_and_pictures_of_other_hosts_pass(tmp_path: Path) -> None:
+    """As links in Shift_JIS have them, and a seed that shows a picture."""
+    site = Site("docs", seeds=("http://docs.test/",), requisites=Requisites.PAGE)
+    links = ["http://docs.test/?q=%95\\"]
+    picture = "http://pictures.test/a.png"
+
+    def also(commit: Commit) -> Commit:
+        more = (
+            JournalEntry(UrlOutcome.FOUND, found=links, depth=1),
+            JournalEntry(UrlOutcome.FOUND, found=[picture], depth=0, detail=NEEDED),
+        )
+        return with_entries(commit, *more)
+
+    was = crawled(tmp_path, Task(site))
+    told_otherwise(was, also)
+    assert lie_of(was) == ""
+    assert "outside of the site" in lie_of(crawled_otherwise(tmp_path / "other", also))
+
+
+def with_entries(commit: Commit, *more: JournalEntry) -> Commit:
+    group, rows, links = commit
+    return replace(group, entries=[*group.entries, *more]), rows, links
+
+
+def crawled_otherwise(folder: Path, change: Change) -> Brought:
+    was = crawled(folder)
+    told_otherwise(was, change)
+    return was
+
+
+def test_what_was_left_was_asked_for(tmp_path: Path) -> None:
+    def leaving(commit: Commit) -> Commit:
+        left = JournalEntry(UrlOutcome.FOUND, depth=1, left=["http://elsewhere.test/"])
+        return with_entries(commit, left)
+
+    assert "nobody asked for" in lie_of(crawled_otherwise(tmp_path / "a", leaving))
+    was = crawled(tmp_path / "b", Task(SITE, asks=("http://elsewhere.test/",)))
+    told_otherwise(was, leaving)
+    assert lie_of(was) == ""
 
 
 def test_a_host_that_a_seed_redirects_to_belongs_to_the_site(tmp_path: Path) -> None:
