@@ -12,6 +12,7 @@ from headgate.cli.keep import OBJECTIVES, POLICIES
 from headgate.cli.terminal import ending_at_once, show_json
 from headgate.engine.site_inputs import read_text
 from headgate.model.errors import UserMistake
+from headgate.model.units import parse_duration
 
 if TYPE_CHECKING:
     from headgate.features.grid.coordinator.coordinator import ManagerJob
@@ -23,6 +24,7 @@ _WORDS = ("invite", "nodes", "tasks", "revoke", "drain")
 _NAMED = ("invite", "revoke")
 _STATES = ("ready", "leased", "received", "done", "dropped")
 _DAYS = 90
+_WAIT = "10m"
 _SWITCH_SECONDS = 1e-3
 """A thread that waited for the disk gets the interpreter back within this time; usual are 5 ms, a
 dozen times for each transaction."""
@@ -81,6 +83,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--once", action="store_true", help="end with the run; with --keep, when nothing is due"
     )
+    parser.add_argument(
+        "--wait-for-nodes", metavar="TIME", default=_WAIT,
+        help=f"how long to wait for a node that can do what no other can ({_WAIT})",
+    )  # fmt: skip
     parser.add_argument(
         "--group", metavar="G", default="", help="invite: machines that belong together"
     )
@@ -178,6 +184,7 @@ def _job(args: argparse.Namespace) -> ManagerJob:
         contact=contents.budget.contact,
         request=msgspec.json.encode(request),
         once=args.once,
+        wait_for_nodes=parse_duration(args.wait_for_nodes),
     )
 
 

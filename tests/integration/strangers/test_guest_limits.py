@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.acceptance.small_web import SmallWeb, serving
-from tests.integration.grid.test_worker import LEASE_SECONDS, Scene, play
+from tests.integration.grid.test_worker import LEASE_SECONDS, Scene, play, until
 
 from headgate.features.grid.node.owner_limits import GuestRules
 from headgate.features.grid.protocol import Grant, Lease, claim_answer, encoded
@@ -57,6 +59,29 @@ def test_hosts_that_the_owner_does_not_allow_are_never_asked(
 
         play(crawl)
         assert not other.asked
+
+
+def test_a_node_that_may_not_reach_a_site_gives_it_back_and_says_why(tmp_path: Path) -> None:
+    """That it found nothing is no result."""
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(Site("intranet", seeds=(web.seed,), delay=Seconds(0.0))), "intranet.test")
+        cannot = Scene(tmp_path, desk, allow_private=False)
+        can = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            first = asyncio.create_task(cannot.node("desktop", until_idle=False))
+            await until(lambda: "desktop" in cannot.seen)
+            await until(lambda: any("given back" in word for word in cannot.seen["desktop"].words))
+            assert (await can.node("anna")).pages == 5
+            first.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await first
+
+        play(crawl)
+        (word,) = [word for word in cannot.seen["desktop"].words if "given back" in word]
+        assert word.startswith("intranet is given back: 127.0.0.1:")
+        assert "--allow-private" in word
 
 
 @pytest.mark.parametrize(

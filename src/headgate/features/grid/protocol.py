@@ -39,6 +39,7 @@ __all__ = [
     "TASK_BYTES",
     "VERSION",
     "Beat",
+    "CannotDo",
     "Chunk",
     "Claim",
     "ClaimAnswer",
@@ -47,6 +48,7 @@ __all__ = [
     "Grant",
     "Held",
     "Idle",
+    "Inability",
     "Known",
     "Lease",
     "Manifest",
@@ -164,6 +166,24 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         _check(self.progress)
 
 
+class Inability(StrEnum):
+    """Why a node gives a task back that others may do."""
+
+    PRIVATE_ADDRESS = "private address"
+    HOST = "host"
+    DISK = "disk"
+    RULES = "rules"
+
+
+class CannotDo(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that is given back because this node cannot do it."""
+
+    lease: Lease
+    what: Inability
+    why: Annotated[str, msgspec.Meta(max_length=_LONGEST_REASON, pattern=r"\A[^\x00]*\Z")] = ""
+    """For people, at both ends."""
+
+
 class Beat(Question, frozen=True, kw_only=True):
     """Sent every third of a lease, and at once after the start: without orders nothing is
     fetched."""
@@ -186,6 +206,8 @@ class Beat(Question, frozen=True, kw_only=True):
     """Time of a visit to the reference site, if one was made."""
     back: Annotated[tuple[Lease, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
     """Leases that the node gives back."""
+    cannot: Annotated[tuple[CannotDo, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
+    """Those of them that it cannot do."""
     leaving: bool = False
     """The node ends, and gives back all leases whose result it does not deliver."""
 

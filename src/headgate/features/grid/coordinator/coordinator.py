@@ -43,6 +43,7 @@ from headgate.features.grid.coordinator.upload_commit import Received
 from headgate.features.grid.coordinator.upload_files import UploadFiles, free_bytes
 from headgate.features.grid.protocol import TaskDesk
 from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.inabilities import WaitForNodes
 from headgate.features.grid.scheduler.placement_policies import (
     ByDistance,
     GridView,
@@ -83,6 +84,8 @@ class ManagerJob:
     """The caller's own description of the job, kept with the run."""
     once: bool = False
     """End with the run; else nodes are answered until the manager is interrupted."""
+    wait_for_nodes: float = 600.0
+    """Seconds that a run stays open for sites that none of its nodes can do."""
 
 
 class ManagerParts(Parts, frozen=True, kw_only=True):
@@ -150,6 +153,7 @@ class _Managing:
         self._nodes = NodeConnections(self._desk, run)
         self._sites = GridProgress(self._desk, self._now_of)
         self._shared = SharedSites(run, self._desk, self._sites)
+        self._waiting = WaitForNodes(job.wait_for_nodes)
         self._interrupted = False
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
@@ -201,6 +205,9 @@ class _Managing:
         while not (self._interrupted or _over(self._desk, self._shared)):
             self._watcher.on_messages(await self._shared.poll())
             await self._look(door)
+            self._watcher.on_messages(self._wait_for_nodes())
+            if self._waiting.is_over(self._time.now):
+                break
             await asyncio.sleep(_LOOK_SECONDS)
         if not self._interrupted:
             self._board.give_up_audits()
@@ -215,6 +222,16 @@ class _Managing:
         if not interrupted:
             await self._linger(door)
         return report
+
+    def _wait_for_nodes(self) -> list[str]:
+        """Whether nothing is left but sites that no node here can do."""
+        desk, board = self._desk, self._board
+        if board.busy or not desk.committing.idle or self._shared.pending or len(board.tasks.far):
+            self._waiting.busy()
+            return []
+        waiting = [task for task in board.tasks.in_state(BoardState.READY) if not task.audit_of]
+        here = DeskView(desk).here().keys()
+        return self._waiting.look(self._time.now, waiting, desk.inabilities, here)
 
     async def _linger(self, door: DoorKeeper) -> None:
         """Tell nodes that nothing is left; without ``once``, for ever."""

@@ -35,6 +35,7 @@ from headgate.features.grid.protocol import (
     StopTask,
 )
 from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.inabilities import Inabilities
 from headgate.features.grid.scheduler.leases import LeasedTotals
 from headgate.features.grid.scheduler.node_registry import NodeRegistry
 from headgate.features.grid.scheduler.placement_policies import Connects, StartBarrier
@@ -103,6 +104,7 @@ class RequestDesk:
     """Has the memories of the sites; None: the collection of the results."""
     gathering: StartBarrier = field(default_factory=StartBarrier)
     judge: Judge = field(default_factory=JournalChecks)
+    inabilities: Inabilities = field(default_factory=Inabilities)
     ending: EndingTasks = field(init=False)
     committing: UploadCommit = field(init=False)
     receiving: Uploads = field(init=False)
@@ -113,8 +115,6 @@ class RequestDesk:
     _told_end: set[str] = field(default_factory=set)
     _idle_since: dict[str, float] = field(default_factory=dict)
     """When nodes were last told that there is nothing for them."""
-    _not_for: dict[str, set[int]] = field(default_factory=dict)
-    """By node, tasks that it does not get again."""
     _taken_away: Counter[int] = field(default_factory=Counter)
     """How often a task took too long."""
     _cut_off: set[str] = field(default_factory=set)
@@ -219,7 +219,7 @@ class RequestDesk:
             claim.id,
             group=row.group,
             free_bytes=claim.free_bytes,
-            not_these=self._not_for.get(node, set()).union(claim.not_these),
+            not_these=self.inabilities.of(node) | frozenset(claim.not_these),
             most_held=min(most, MOST_TASKS),
             nodes_here=lambda: len(self.registry.here(now, self.board.terms.lease_seconds)),
         )
@@ -263,6 +263,10 @@ class RequestDesk:
         if new_life:
             self.totals.begin(node)
             self.board.changes.nodes[node] = self.registry.rows[node]
+        for word in beat.cannot:
+            refused = self.board.leases.get(word.lease, node)
+            if refused is not None:
+                self.inabilities.note(refused.task.id, node, word.what, word.why)
         if beat.back:
             self.board.give_back(node, LeaseEnding.LEFT, wall, frozenset(beat.back))
         if beat.leaving:
@@ -311,7 +315,7 @@ class RequestDesk:
             task, before = held.task, self._taken_away[held.task.id]
             if is_overdue(now - held.since, task.expected_seconds, before, lease_seconds):
                 self._taken_away[task.id] += 1
-                self._not_for.setdefault(node, set()).add(task.id)
+                self.inabilities.exclude(task.id, node)
                 found.add(held.row.lease)
         return found
 

@@ -14,7 +14,7 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.features.grid.node.bandwidth import CoordinatorBandwidth
 from headgate.features.grid.node.delivery import until_answered
-from headgate.features.grid.node.heartbeats import Heartbeats
+from headgate.features.grid.node.heartbeats import Heartbeats, cannot_do
 from headgate.features.grid.node.leased_tasks import (
     LeasedTask,
     LeasedTasks,
@@ -31,6 +31,7 @@ from headgate.features.grid.protocol import (
     Claim,
     Grant,
     Idle,
+    Inability,
     Known,
     Refused,
     TaskSource,
@@ -99,7 +100,7 @@ class TaskClaim:
         why_not = self.rules.why_not(grant.task.site)
         if why_not:
             self.notify(f"not taken: {why_not}")
-            self._refuse(grant)
+            self._refuse(grant, self.rules.inability(grant.task.site), why_not)
             return
         work = None
         try:
@@ -171,11 +172,16 @@ class TaskClaim:
     async def _piece(self, work: LeasedTask, known: Known) -> bytes:
         return b"" if work.lost else await self.source.known(known)
 
-    def _refuse(self, grant: Grant) -> None:
+    def exclude(self, task: int) -> None:
+        """Exclude a task from later claims."""
+        self._refused = [*self._refused, task][-_MOST_REFUSED:]
+
+    def _refuse(self, grant: Grant, what: Inability | None = None, why: str = "") -> None:
         """Give a task back, and exclude it from later claims."""
         self.refused_in_a_row += 1
-        self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
-        self.heartbeats.give_back(grant.lease, Progress(grant.task.name))
+        self.exclude(grant.lease.task)
+        cannot = None if what is None else cannot_do(grant.lease, what, why)
+        self.heartbeats.give_back(grant.lease, Progress(grant.task.name), cannot)
 
     def _open_claim(self) -> str:
         path = self.leased_tasks.home / "claim"

@@ -7,7 +7,7 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
@@ -25,9 +25,11 @@ from headgate.engine.node import NodeJob, TaskKinds, open_node
 from headgate.engine.parts import Parts
 from headgate.engine.session import Accounting, Session, open_session
 from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
+from headgate.features.grid.protocol import Inability
 from headgate.features.keep.visit_memory import remember_kept
 from headgate.features.survey.task import open_survey_task
 from headgate.fetching.client import FetcherSettings
+from headgate.frontier.scope import host_of
 from headgate.model.budget import Budget
 from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.run_report import MAX_BYTES, OUTGROWN
@@ -64,9 +66,13 @@ class WorkerLeg:
     look_seconds: float
     forbidden: Callable[[str], str] = lambda _: ""
     """Why the owner lets no request go to a URL; empty: it may be sent."""
+    cannot: Callable[[LeasedTask, Inability, str], None] = lambda *_: None
+    """Called when a task has ended that this node cannot do: nothing of it could be asked for."""
     interrupted: str = ""
     pages_share: float = 1.0
     """The part of the owner's rate that is for pages; the rest is for the manager."""
+    _forbidden: dict[str, tuple[Inability, str]] = field(default_factory=dict)
+    """By task, why a request of it was not sent from here."""
     _session: Session | None = None
     _total: float | None = None
     _shared: float = 1.0
@@ -120,6 +126,7 @@ class WorkerLeg:
             self.parts.open_fetcher,
             lambda site: leased_tasks.may_fetch(site, clock.now()),
             self.forbidden,
+            self._forbidden.__setitem__,
         )
         node = structs.replace(self.parts, open_fetcher=open_fetcher)
         async with open_node(job, node) as fleet:
@@ -179,7 +186,11 @@ class WorkerLeg:
         if report.reason == MAX_BYTES and not work.has_own_bound:
             report = structs.replace(report, reason=OUTGROWN)
         ours = (_STANDING_STILL, _LOST, session.control_loop.interrupted)
+        forbidden = self._forbidden.pop(work.site, None)
         if report.state is not TaskState.DONE and report.reason in ours:
+            self.leased_tasks.set_back(work, report)
+        elif forbidden is not None and _found_nothing(report):
+            self.cannot(work, *forbidden)
             self.leased_tasks.set_back(work, report)
         else:
             self.leased_tasks.end(work, report)
@@ -207,6 +218,11 @@ class WorkerLeg:
             return own
         leased_part = max(total, _LITTLE)
         return Capacity.constant(leased_part) if own is None else own.at_most(leased_part)
+
+
+def _found_nothing(report: Progress) -> bool:
+    """Whether a crawl met nothing but what it may not ask for."""
+    return not report.pages and set(report.errors) <= {FailureKind.FORBIDDEN_ADDRESS.value}
 
 
 def line_rate(budget: Budget, wall: float) -> float | None:
@@ -266,6 +282,8 @@ class LeasedFetcher:
     """Whether a site may fetch now."""
     forbidden: Callable[[str], str]
     """Why a URL is not asked for from this machine: seeds are not all that a task leads to."""
+    noted: Callable[[str, tuple[Inability, str]], None]
+    """Called with a site of which a request is not sent from here."""
 
     @property
     def meter(self) -> Rates:
@@ -280,8 +298,13 @@ class LeasedFetcher:
             await asyncio.sleep(_AGAIN_SECONDS)
         why = self.forbidden(request.url)
         if why:
+            self.noted(request.site, (Inability.HOST, why))
             return FetchFailure(request.url, FailureKind.FORBIDDEN_ADDRESS, why)
-        return await self.inner.fetch(request)
+        outcome = await self.inner.fetch(request)
+        if isinstance(outcome, FetchFailure) and outcome.kind is FailureKind.FORBIDDEN_ADDRESS:
+            why = f"{host_of(request.url)}: {outcome.detail}, and --allow-private was not given"
+            self.noted(request.site, (Inability.PRIVATE_ADDRESS, why))
+        return outcome
 
     def under_way(self, site: str) -> int:
         return self.inner.under_way(site)
@@ -303,10 +326,11 @@ def leased(
     open_fetcher: OpenFetcher,
     may_fetch: Callable[[str], bool],
     forbidden: Callable[[str], str] = lambda _: "",
+    noted: Callable[[str, tuple[Inability, str]], None] = lambda *_: None,
 ) -> OpenFetcher:
     @asynccontextmanager
     async def open_leased(settings: FetcherSettings) -> AsyncIterator[Fetcher]:
         async with open_fetcher(settings) as inner:
-            yield LeasedFetcher(inner, may_fetch, forbidden)
+            yield LeasedFetcher(inner, may_fetch, forbidden, noted)
 
     return open_leased

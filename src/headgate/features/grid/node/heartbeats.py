@@ -18,7 +18,9 @@ from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, St
 from headgate.features.grid.protocol import (
     MOST_TASKS,
     Beat,
+    CannotDo,
     Held,
+    Inability,
     Lease,
     SourceAway,
     TaskSource,
@@ -28,9 +30,10 @@ from headgate.model.errors import HeadgateError
 from headgate.model.run_report import LeftOut
 from headgate.storage.atomic_write import write_whole
 
-__all__ = ["Heartbeats", "fitting", "fitting_together"]
+__all__ = ["Heartbeats", "cannot_do", "fitting", "fitting_together"]
 
 _AGAIN_SECONDS = 1.0
+_LONGEST_REASON = 200
 _FIRST_PAUSE_SECONDS = 1.0
 _MOST_SERVERS = 1_000
 """Servers, and names of them, in one heartbeat, which has to fit into a message."""
@@ -54,6 +57,8 @@ class Heartbeats:
     clock: Clock
     back: dict[Lease, Progress] = field(default_factory=dict)
     """Leases to give back with the next heartbeat."""
+    cannot: dict[Lease, CannotDo] = field(default_factory=dict)
+    """Those that this node cannot do."""
     reference: str = ""
     """The URL of the reference site; empty: none."""
     reference_seconds: float | None = None
@@ -104,8 +109,10 @@ class Heartbeats:
                 await self._at_once.wait()
         self._at_once.clear()
 
-    def give_back(self, lease: Lease, progress: Progress) -> None:
+    def give_back(self, lease: Lease, progress: Progress, cannot: CannotDo | None = None) -> None:
         self.back[lease] = progress
+        if cannot is not None:
+            self.cannot[lease] = cannot
         self._at_once.set()
 
     async def _beat(self, *, leaving: bool) -> list[LeasedTask]:
@@ -125,11 +132,13 @@ class Heartbeats:
                 connects=_round_trips((self._unheard or {}).values()),
                 reference_seconds=self.reference_seconds,
                 back=tuple(back),
+                cannot=tuple(self.cannot[lease] for lease in back if lease in self.cannot),
                 leaving=leaving,
             )
         )
         for lease in back:
             self.back.pop(lease, None)
+            self.cannot.pop(lease, None)
         self._heard = self._number
         self._number += 1
         self._pause_seconds = max(min(orders.seconds, orders.total_seconds) / 3, 0.1)
@@ -139,6 +148,11 @@ class Heartbeats:
             self.give_back(work.lease, work.progress)
             self.leased_tasks.lose(work, work.ending)
         return lost
+
+
+def cannot_do(lease: Lease, what: Inability, why: str) -> CannotDo:
+    """With as much of the reason as fits."""
+    return CannotDo(lease=lease, what=what, why=why.replace("\0", "")[:_LONGEST_REASON])
 
 
 def _end_standing(leased_tasks: LeasedTasks) -> list[LeasedTask]:

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from headgate.crawling.ports import Clock
 from headgate.features.grid.node.crawl import WorkerLeg
 from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
+from headgate.features.grid.protocol import Inability
 from headgate.fetching.client import FetcherSettings
 from headgate.frontier.scope import is_web_url
 from headgate.model.errors import UserMistake
@@ -114,6 +115,11 @@ class GuestRules:
             return f"{site.name}: it has seeds that are not URLs of http or https"
         why = next(filter(None, map(self.why_not_url, sorted(site.seeds))), "")
         return f"{site.name}: {why}" if why else ""
+
+    def inability(self, site: Site) -> Inability:
+        """What a node would need for a task that this one refuses."""
+        allowed = not any(map(self.why_not_url, filter(is_web_url, site.seeds)))
+        return Inability.RULES if allowed else Inability.HOST
 
     def why_not_url(self, url: str) -> str:
         """Why nothing is asked for at a URL; empty: it may be. Of every request, as a page may

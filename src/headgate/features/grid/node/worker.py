@@ -30,12 +30,12 @@ from headgate.features.grid.node.bandwidth import CoordinatorBandwidth
 from headgate.features.grid.node.claims import ClaimLoop, TaskClaim
 from headgate.features.grid.node.crawl import WorkerLeg
 from headgate.features.grid.node.delivery import DeliveryQueue
-from headgate.features.grid.node.heartbeats import Heartbeats
+from headgate.features.grid.node.heartbeats import Heartbeats, cannot_do
 from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
 from headgate.features.grid.node.owner_limits import GuestRules, OwnerBounds
 from headgate.features.grid.node.statistics import WorkerTally
 from headgate.features.grid.node.wakeups import Wakeups, machine_backoff
-from headgate.features.grid.protocol import SourceAway, TaskSource
+from headgate.features.grid.protocol import Inability, SourceAway, TaskSource
 from headgate.frontier.retries import Backoff
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError, WorldFault
@@ -138,6 +138,7 @@ class Worker:
             ended=self._wakeups.wake,
             look_seconds=self.look_seconds / 2,
             forbidden=self.job.rules.why_not_url,
+            cannot=self._cannot,
         )
         self.heartbeats = Heartbeats(self.source, self.leased_tasks, self.parts.clock)
         self.line = CoordinatorBandwidth(self.leg, self.parts.clock)
@@ -248,10 +249,17 @@ class Worker:
                 self._wake()
             await self.heartbeats.pause()
 
-    def _give_back(self, work: LeasedTask, why: str) -> None:
+    def _cannot(self, work: LeasedTask, what: Inability, why: str) -> None:
+        """The owner reads what the manager is told."""
+        self._tell(f"{work.site} is given back: {why}")
+        self.claiming.exclude(work.lease.task)
+        self._give_back(work, why, what)
+
+    def _give_back(self, work: LeasedTask, why: str, what: Inability | None = None) -> None:
         """Give a task back with the next heartbeat, which is sent at once."""
         self.tally.gave_back()
-        self.heartbeats.give_back(work.lease, work.progress)
+        cannot = None if what is None else cannot_do(work.lease, what, why)
+        self.heartbeats.give_back(work.lease, work.progress, cannot)
         self.leased_tasks.lose(work, why)
         self.leg.stop(work)
 
@@ -284,8 +292,7 @@ class Worker:
     async def _keep_to_disk(self) -> None:
         too_much = await asyncio.to_thread(self.bounds.too_much)
         if too_much is not None and not too_much.lost:
-            self._tell(f"{too_much.site} is given back: more than --disk allows")
-            self._give_back(too_much, "no room")
+            self._cannot(too_much, Inability.DISK, "more than --disk allows")
 
     async def _crawl(self) -> None:
         while not self._stopped.is_set():
