@@ -300,7 +300,12 @@ class Closure:
                 self._meet(url, met.depth + 1, met.url)
         for url in page.needed:
             if self.scope.needs(url):
-                self._meet(url, met.depth, met.url, needed=True)
+                self._meet(url, self._depth_if_linked(url, met), met.url, needed=True)
+
+    def _depth_if_linked(self, url: str, met: _Met) -> int:
+        """A link that comes first gives what it leads to its own depth, whoever meets it later."""
+        late = self._others is not None and url in self._others
+        return met.depth + (late and met.depth != self._wanted.depth)
 
     def _redirected(self, met: _Met, target: str | None) -> None:
         if target == met.url:
@@ -312,7 +317,8 @@ class Closure:
             if not self._wanted.include:
                 self.scope.join(target)
             if self.scope.at_home(target) or self.scope.has(target):
-                self._meet(target, 0, met.url, seed=True, hops=hops)
+                depth = self._depth_if_linked(target, met)
+                self._meet(target, depth, met.url, seed=True, hops=hops)
             return
         first = self._others is None or met.url not in self._others
         if self.scope.has(target):
