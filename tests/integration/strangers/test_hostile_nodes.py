@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import secrets
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -39,6 +40,7 @@ from headgate.features.grid.protocol import (
     decoded,
     encoded,
 )
+from headgate.features.grid.scheduler.records import BoardState
 from headgate.storage.collection import RunFolder
 from headgate.storage.sealing import seal, write_tables
 
@@ -53,10 +55,10 @@ def at_the_desk(folder: Path, scene: Callable[[DeskOffice], Awaitable[None]]) ->
 
 
 async def brings(
-    source: TaskSource, grant: Grant, folder: Path, lie: Change | None
+    source: TaskSource, grant: Grant, folder: Path, lie: Change | None, body: bytes = b"x" * 2000
 ) -> ResultVerdict:
     """A crawl of the task's seed, told otherwise by a liar."""
-    was = crawled(folder, grant.task)
+    was = crawled(folder, grant.task, body=body)
     if lie is not None:
         told_otherwise(was, lie)
     paths = [Path(was.journal), *(Path(path) for path, _ in was.files.values())]
@@ -181,5 +183,44 @@ def test_who_only_says_that_it_goes_on_loses_the_task_to_who_is_free(tmp_path: P
         assert host(given[0].task.name) == host(held.task.name)
         assert 20 * stopped["n1"] == pytest.approx(10 * 60, abs=40)
         assert "n3" not in stopped, "a node of one's own is believed"
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_who_made_pages_up_is_named_and_the_pages_of_an_own_node_take_their_place(
+    tmp_path: Path,
+) -> None:
+    async def scene(office: DeskOffice) -> None:
+        office.desk.committing.audit = 0.0
+        office.store.invite("n1", "volunteers", "", 1.0)
+        office.desk.take_rows(office.store.nodes())
+        (grant,) = await tries(office, "n1", 3)
+        made_up = b"made up by a liar" * 999
+        taken = await brings(office.source("n1"), grant, tmp_path / "lie", None, made_up)
+        assert taken.word is Word.COMMITTED, "in form it is right"
+        again = await claimed(office.source("n2"), grant.task.name)
+        assert again.lease.task != grant.lease.task
+        honest = await brings(office.source("n2"), again, tmp_path / "honest", None)
+        assert honest.word is Word.COMMITTED
+        (audit,) = office.store.audits(office.run.stamp)
+        assert (audit.first, audit.second, audit.differing) == ("n1", "n2", 2)
+        (remark,) = office.desk.committing.take_remarks()
+        assert "n1 is no longer believed" in remark
+        revoked = {name for name, row in office.store.nodes().items() if row.revoked}
+        assert revoked == {"n1"}
+        archive = b"".join(gzip.decompress(path.read_bytes()) for path in office.run.warc.iterdir())
+        assert made_up not in archive
+        assert b"x" * 2000 in archive
+        seal(office.run)
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_results_of_one_s_own_nodes_are_not_fetched_again(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        office.desk.committing.audit = 0.0
+        grant = await claimed(office.source("n1"), "a")
+        await brings(office.source("n1"), grant, tmp_path / "own", None)
+        assert office.store.count(office.run.stamp).get(BoardState.READY) == 2
 
     at_the_desk(tmp_path, scene)

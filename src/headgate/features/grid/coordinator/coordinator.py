@@ -248,6 +248,7 @@ class _Managing:
         fault = self._desk.fault
         if fault is not None:
             raise fault
+        self._watcher.on_messages(self._desk.committing.take_remarks())
         self._watcher.on_messages(self._nodes.poll(door))
         self._watcher.on_messages(self._sites.give_up_dropped())
         reports, record, keeping = (

@@ -9,16 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from zlib import crc32
 
 from headgate.features.grid.coordinator.board_store import BoardSaver
 from headgate.features.grid.coordinator.upload_files import UploadFiles
-from headgate.features.grid.protocol import Lease, Manifest
+from headgate.features.grid.protocol import Lease, Manifest, decoded
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.node_registry import NodeRegistry
 from headgate.features.grid.scheduler.records import Audit, BoardStore, BoardTask, LeaseRow, NewTask
+from headgate.features.grid.trust.audit import (
+    AuditFinding,
+    Look,
+    audit_share,
+    compared,
+    disbelieved,
+)
 from headgate.model.page import Role
 from headgate.storage.journals.journal import Owner, read_pages
 
@@ -49,10 +55,12 @@ class UploadCommit:
     saving: BoardSaver
     tell: Callable[[Received], None] = _nobody
     """Called for each result that is stored."""
-    audit: float = 0.0
-    """The fraction of tasks that a second node, of another group, repeats."""
+    audit: float | None = None
+    """The fraction of tasks that a second node, of another group, repeats; of volunteers' results
+    it may be more. None: nothing is, as a visit that is repeated finds another site."""
     unfinished: set[int] = field(default_factory=set)
     """Tasks whose result is not completely stored."""
+    _remarks: list[str] = field(default_factory=list)
     _waiting: list[Received] = field(default_factory=list)
     _under_way: asyncio.Task[None] | None = None
 
@@ -60,6 +68,11 @@ class UploadCommit:
     def idle(self) -> bool:
         """All received results are stored and reported."""
         return self._under_way is None or self._under_way.done()
+
+    def take_remarks(self) -> list[str]:
+        """For the user, each once."""
+        remarks, self._remarks = self._remarks, []
+        return remarks
 
     def begin(self, result: Received) -> asyncio.Task[None]:
         """Returns a task that ends when it is stored, or cannot be."""
@@ -110,50 +123,80 @@ class UploadCommit:
     def _audit_of(self, task: BoardTask, result: Received) -> list[NewTask]:
         """A second task to compare with, chosen at random by the task's number, so that a restart
         decides the same."""
-        chance = crc32(f"{self.arrivals.run.stamp} {task.id}".encode()) / 2**32
-        if task.audit_of is not None or chance >= self.audit:
+        if self.audit is None or task.audit_of is not None:
             return []
+        chance = crc32(f"{self.arrivals.run.stamp} {task.id}".encode()) / 2**32
         node = self.registry.rows.get(result.row.node)
+        group = "" if node is None else node.group
+        share = audit_share(self.audit, group, self.registry.stored[result.row.node])
+        if chance >= share:
+            return []
         return [
             NewTask(
                 run=self.arrivals.run.stamp, site=task.site, host=task.host,
                 spec=self.store.spec(task.id), visit=result.owner.visit,
                 value=-1.0, expected_bytes=task.expected_bytes,
                 expected_seconds=task.expected_seconds, nodes_at_once=task.nodes_at_once,
-                audit_of=task.id, not_group="" if node is None else node.group,
+                audit_of=task.id, not_group=group,
             )
         ]  # fmt: skip
 
     def _compared(self, first: int, result: Received) -> Audit:
-        """Compare an audit's result; it is not kept."""
+        """Compare an audit's result; it is kept only in place of one that is not believed."""
         place = self.arrivals.run.place(result.owner.site, visit=result.owner.visit)
         lease, files = result.manifest.lease, result.manifest.files
         second = self.arrivals.parts(lease, files)[place.journal.name]
-        pages, differing = differing_pages(place.journal, second)
+        found = compared(_looks(place.journal), _looks(second))
         winner = self.store.winner(first)
         before = None if winner is None else self.store.lease(Lease(first, winner))
-        self.arrivals.drop(lease)
-        return Audit(
+        audit = Audit(
             task=first, site=result.owner.site, first="" if before is None else before.node,
-            second=result.row.node, pages=pages, differing=len(differing),
-            examples=tuple(differing[:_EXAMPLES]),
+            second=result.row.node, pages=found.pages, differing=len(found.differing),
+            examples=tuple((found.contradictions or found.differing)[:_EXAMPLES]),
         )  # fmt: skip
+        if found.is_contradictory:
+            self._disbelieve(audit, found, result)
+        self.arrivals.drop(lease)
+        return audit
+
+    def _disbelieve(self, audit: Audit, found: AuditFinding, result: Received) -> None:
+        """Two nodes contradict each other: who is not believed is named, and gets no more."""
+        groups = {name: row.group for name, row in self.registry.rows.items()}
+        liar = disbelieved(audit.first, audit.second, groups)
+        what = f"{audit.site}: {len(found.contradictions):,} pages are told otherwise by"
+        if not liar:
+            self._remarks.append(f"{what} {audit.first} and {audit.second}; one of them is wrong")
+            return
+        other = audit.second if liar == audit.first else audit.first
+        words = f"{what} {liar} than by {other}: {liar} is no longer believed"
+        if liar == audit.first and not result.owner.visit:
+            self._put_in_place(audit.task, result)
+            words += f", and the pages of {other} take their place"
+        self._remarks.append(words)
+        self.store.revoke(liar)
+
+    def _put_in_place(self, first: int, result: Received) -> None:
+        told = self.store.manifest(first)
+        assert told is not None
+        lease, files = result.manifest.lease, result.manifest.files
+        names = {file.name for file in files}
+        self.arrivals.take_away(
+            file for file in decoded(told, Manifest).files if file.name not in names
+        )
+        self.arrivals.move_in(lease, files)
 
 
-def differing_pages(first: Path, second: Path) -> tuple[int, list[str]]:
-    """Compares two journals of the same visit by two nodes.
-
-    The number of pages in both, and the URLs of those whose payload differs.
-    """
-    before = _digests(first)
-    both = {url: digest for url, digest in _digests(second).items() if url in before}
-    return len(both), sorted(url for url, digest in both.items() if before[url] != digest)
-
-
-def _digests(journal: Path) -> dict[str, bytes]:
+def _looks(journal: Path) -> dict[str, Look]:
     return {
-        row.url: row.digest
+        row.url: Look(
+            row.status,
+            row.digest,
+            size=row.payload_bytes,
+            title=row.title,
+            etag=row.etag,
+            last_modified=row.last_modified,
+        )
         for rows in read_pages(journal)
         for row in rows
-        if row.role == Role.PAGE and row.status == HTTPStatus.OK and row.digest
+        if row.role == Role.PAGE
     }

@@ -147,6 +147,11 @@ class UploadFiles:
                     if not os.path.exists(home):  # noqa: PTH110 - moved before a crash?
                         raise
 
+    def take_away(self, files: Iterable[FileDigest]) -> None:
+        """Delete files of a result that is not believed."""
+        for file in files:
+            Path(self._paths.home(file.name)).unlink(missing_ok=True)
+
     def sync(self) -> None:
         sync_folder(self.run.spool)
         sync_folder(self.run.warc)

@@ -49,7 +49,7 @@ def response(url: str, *, status: int = 200, body: bytes = b"x" * 2000, to: str 
     )  # fmt: skip
 
 
-def crawled(folder: Path, task: Task = TASK, *, to: str = "") -> Brought:
+def crawled(folder: Path, task: Task = TASK, *, to: str = "", body: bytes = b"x" * 2000) -> Brought:
     """What a node brings: a seed with links, a page like it, a failure, robots.txt."""
     run = RunFolder(folder, "2026-11-19T00-00-00")
     for made in (run.spool, run.warc):
@@ -68,8 +68,13 @@ def crawled(folder: Path, task: Task = TASK, *, to: str = "") -> Brought:
     spool.commit()
     links = Links((f"{at}a", f"{at}b", "http://elsewhere.test/"), ("", "nofollow", ""))
     found = [f"{at}a", f"{at}b"]
-    spool.put(Page(response(at), 0, links=links), JournalEntry(UrlOutcome.PAGE, at, found, 1))
-    spool.put(Page(response(f"{at}a"), 1), JournalEntry(UrlOutcome.PAGE, f"{at}a", depth=2))
+    spool.put(
+        Page(response(at, body=body), 0, links=links), JournalEntry(UrlOutcome.PAGE, at, found, 1)
+    )
+    spool.put(
+        Page(response(f"{at}a", body=body + b"a"), 1),
+        JournalEntry(UrlOutcome.PAGE, f"{at}a", depth=2),
+    )
     failed = FetchFailure(f"{at}b", FailureKind.CLOSED, "cut off", wall_time=WALL)
     spool.put(Page(failed, 1), JournalEntry(UrlOutcome.FAILURE, f"{at}b", depth=1))
     spool.finish()
