@@ -11,13 +11,27 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.acceptance.small_web import SmallWeb, serving
+from tests.contract.desk_office import DeskOffice, at_desk
+from tests.contract.test_task_source import claimed
 from tests.integration.grid.test_worker import LEASE_SECONDS, Scene, play, until
 
+from headgate.features.grid.coordinator.fleet import GridFleet
+from headgate.features.grid.coordinator.task_data import TaskSpec
 from headgate.features.grid.node.owner_limits import GuestRules
-from headgate.features.grid.protocol import Grant, Lease, claim_answer, encoded
+from headgate.features.grid.protocol import (
+    Beat,
+    CannotDo,
+    Grant,
+    Inability,
+    Lease,
+    claim_answer,
+    encoded,
+)
+from headgate.features.grid.scheduler.records import NewTask
 from headgate.model.site import Requisites, Site
 from headgate.model.task import Task
 from headgate.model.units import Seconds
+from headgate.storage.journals.journal import Owner
 from headgate.testing.memory_desk import MemoryDesk
 
 
@@ -82,6 +96,33 @@ def test_a_node_that_may_not_reach_a_site_gives_it_back_and_says_why(tmp_path: P
         (word,) = [word for word in cannot.seen["desktop"].words if "given back" in word]
         assert word.startswith("intranet is given back: 127.0.0.1:")
         assert "--allow-private" in word
+
+
+def test_a_visit_that_no_node_can_make_ends_with_the_reason(tmp_path: Path) -> None:
+    """A keeper waits for nobody for ever; it tries again."""
+
+    async def scene() -> None:
+        async with at_desk(tmp_path / "collection") as office:
+            assert isinstance(office, DeskOffice)
+
+            def new_task(task: Task) -> NewTask:
+                spec = encoded(TaskSpec(task=task))
+                return NewTask(run=office.run.stamp, site=task.name, host="kept.test", spec=spec)
+
+            async def take_in(_: Owner, __: Task | None) -> None: ...
+
+            fleet, source = GridFleet(office.desk, new_task, take_in), office.source("n1")
+            with fleet.at_work():
+                fleet.start(Task(Site("kept", seeds=("http://kept.test/",))))
+                await fleet.wait(0.0)
+                grant = await claimed(source, "kept")
+                cannot = CannotDo(lease=grant.lease, what=Inability.HOST, why="not allowed")
+                await source.beat(Beat(life=1, number=1, back=(grant.lease,), cannot=(cannot,)))
+                (ended,) = await fleet.wait(5.0)
+            assert ended.reason.startswith("it needs a node whose --only-hosts has its hosts")
+            assert ended.reason.endswith("n1 says: not allowed")
+
+    play(scene)
 
 
 @pytest.mark.parametrize(

@@ -166,11 +166,23 @@ class GridFleet:
         if self.desk.fault is not None:
             raise DeskGone(str(self.desk.fault)) from self.desk.fault
         self._beside.raise_fault()
+        self._stop_what_nobody_can()
         self.desk.ending.drop_waiting()
         for site, running in list(self._running.items()):
             task = None if running.number is None else self.desk.board.tasks.get(running.number)
             if task is not None and task.state is BoardState.DROPPED:
                 self._tell_end(site, _nothing(running.task, running.stopped or LOST))
+
+    def _stop_what_nobody_can(self) -> None:
+        """A visit that no node here can make ends; the keeper tries again as after any failure."""
+        desk = self.desk
+        here = desk.registry.here(desk.clock.now(), desk.board.terms.lease_seconds)
+        for site, running in list(self._running.items()):
+            task = None if running.number is None else desk.board.tasks.get(running.number)
+            if here and task is not None and task.state is BoardState.READY:
+                need = desk.inabilities.needs(task.id, here)
+                if need:
+                    self.stop(site, f"it needs a node {need}")
 
     async def _take_in(self, result: Received) -> None:
         lease, site = result.row.lease, result.owner.site
