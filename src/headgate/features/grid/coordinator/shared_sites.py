@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 
 import msgspec
 
@@ -31,6 +33,9 @@ from headgate.features.grid.scheduler.site_splitting import (
     is_shared,
     next_round,
 )
+from headgate.features.grid.trust.hoarding import is_own
+from headgate.features.grid.trust.scope_gate import SiteBounds
+from headgate.frontier.events import JournalEntry
 from headgate.model.page import Role
 from headgate.model.site import Site
 from headgate.model.task import SitePart
@@ -64,6 +69,8 @@ class _Round:
     """Task numbers on the board, by part number."""
     results: dict[int, Progress] = field(default_factory=dict)
     """Of parts that are stored."""
+    nodes: dict[int, str] = field(default_factory=dict)
+    """Whose results those are."""
 
 
 @dataclass(slots=True)
@@ -76,6 +83,8 @@ class SharedSites:
     _factory: TaskFactory | None = None
     _left: dict[str, Leftover] = field(default_factory=dict)
     _rounds: dict[str, _Round] = field(default_factory=dict)
+    _bounds: dict[str, SiteBounds] = field(default_factory=dict)
+    """Where volunteers' results may send others."""
 
     def take_up(self, factory: TaskFactory, settled: Container[str]) -> None:
         """Read the state of all sites once the desk is open; ``settled`` sites are done already."""
@@ -89,6 +98,7 @@ class SharedSites:
             return
         self._factory = factory
         self._left = {name: Leftover() for name in self._sites}
+        self._bounds = {name: SiteBounds(site) for name, site in self._sites.items()}
         ended: dict[str, dict[int, _Round]] = {name: {} for name in self._sites}
         for name, lease in store.done(self.run.stamp):
             if name in ended:
@@ -99,6 +109,8 @@ class SharedSites:
                 of_round = ended[name].setdefault(task.part.round, _Round())
                 of_round.parts[task.visit] = task.part
                 of_round.results[task.visit] = decoded(manifest, Manifest).progress
+                row_of = store.lease(lease)
+                of_round.nodes[task.visit] = "" if row_of is None else row_of.node
         for row in store.tasks(self.run.stamp):
             if row.site in ended and row.audit_of is None:
                 task = decoded(store.spec(row.id), TaskSpec).task
@@ -121,6 +133,7 @@ class SharedSites:
         site, number = result.owner
         if site in self._rounds:
             progress = self._rounds[site].results[number] = result.manifest.progress
+            self._rounds[site].nodes[number] = result.row.node
             self.progress.part_ended(site, result.row, progress)
 
     async def poll(self) -> list[str]:
@@ -178,7 +191,7 @@ class SharedSites:
         return LOST if len(one.results) < len(one.parts) else next(reasons, "")
 
     def _end(self, name: str, state: TaskState, reason: str) -> None:
-        del self._rounds[name], self._left[name], self._sites[name]
+        del self._rounds[name], self._left[name], self._sites[name], self._bounds[name]
         self.progress.end_shared(name, state, reason)
 
     def _next_tasks(self, name: str, one: _Round) -> list[NewTask]:
@@ -213,12 +226,30 @@ class SharedSites:
         return len(seen | set(DeskView(self.desk).here()))
 
     def _results(self, name: str, one: _Round) -> Sequence[PartResult]:
-        return [
-            self._result(name, number, one.parts[number], progress)
-            for number, progress in sorted(one.results.items())
-        ]
+        """Of a round. A redirect that only a volunteer's node has seen may be made up: others are
+        not sent to where it leads."""
+        bounds, found = self._bounds[name], []
+        by_trust = sorted(
+            one.results.items(), key=lambda item: (not self._is_own(one, item[0]), item[0])
+        )
+        for number, progress in by_trust:
+            journal = SiteJournal([Piece(self.run.place(name, visit=number).journal)])
+            entries: Callable[[], Iterable[JournalEntry]] = journal.entries
+            if self._is_own(one, number):
+                bounds.learn(row for rows in journal.pages() for row in rows)
+            else:
+                entries = partial(_within, bounds, journal)
+            robots = [
+                row.url for rows in journal.pages() for row in rows if row.role == Role.ROBOTS
+            ]
+            done = progress.state is TaskState.DONE
+            found.append((number, PartResult(one.parts[number], done, entries, robots)))
+        return [result for _, result in sorted(found, key=itemgetter(0))]
 
-    def _result(self, name: str, number: int, part: SitePart, progress: Progress) -> PartResult:
-        journal = SiteJournal([Piece(self.run.place(name, visit=number).journal)])
-        robots = (row.url for rows in journal.pages() for row in rows if row.role == Role.ROBOTS)
-        return PartResult(part, progress.state is TaskState.DONE, journal.entries, robots)
+    def _is_own(self, one: _Round, number: int) -> bool:
+        row = self.desk.registry.rows.get(one.nodes.get(number, ""))
+        return row is None or is_own(row.group)
+
+
+def _within(bounds: SiteBounds, journal: SiteJournal) -> Iterator[JournalEntry]:
+    return map(bounds.within, journal.entries())

@@ -9,10 +9,16 @@ answer of a host that belongs to the site already.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
+from msgspec.structs import replace
+
+from headgate.frontier.events import JournalEntry
 from headgate.frontier.scope import Scope, is_web_url
+from headgate.model.fetch import REDIRECTS
+from headgate.model.page import Role
 from headgate.model.site import Site
-from headgate.reading.urls import MAX_LENGTH
+from headgate.reading.urls import MAX_LENGTH, in_header, join
 
 __all__ = ["SiteBounds", "is_plain_url"]
 
@@ -30,6 +36,21 @@ def is_plain_url(url: str) -> bool:
         return False
     host = url.split("/", 3)[2]
     return bool(host) and "@" not in host and "\\" not in url.partition("?")[0]
+
+
+class _Row(Protocol):
+    """A row of a journal; those of storage are not known here."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def location(self) -> str: ...
 
 
 class SiteBounds:
@@ -51,9 +72,21 @@ class SiteBounds:
         """A page at depth 0 redirected: whether its target belongs to the site from now on."""
         return self.starts(url) and is_plain_url(target) and self._scope.follows_seed(target)
 
+    def learn(self, rows: Iterable[_Row]) -> None:
+        """Take in where seeds redirected to, as a node says that is believed."""
+        for row in rows:
+            if row.role == Role.PAGE and row.depth == 0 and row.status in REDIRECTS:
+                self.redirects(row.url, join(row.url, in_header(row.location)) or "")
+
     def has(self, url: str) -> bool:
         """Whether a URL may have been asked for, at whatever depth."""
         return url in self._seeds or self._is_own(url) or bool(self._needed(url))
+
+    def within(self, entry: JournalEntry) -> JournalEntry:
+        """An entry of a journal without what others must not be sent to."""
+        belongs = self.has if entry.depth else self.starts
+        found = [url for url in entry.found if belongs(url)]
+        return entry if len(found) == len(entry.found) else replace(entry, found=found, levels=b"")
 
     def outside(self, urls: Iterable[str]) -> str:
         """The first URL that may not; empty: there is none."""
