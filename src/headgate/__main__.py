@@ -21,7 +21,7 @@ def start() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _fill_closed_streams()
     from headgate.cli.main import main
-    from headgate.fetching.limits import raise_limit
+    from headgate.fetching.open_files import raise_limit
 
     raise_limit()
     code = main()

@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
         from headgate.cli.crawl_progress import conclude
         from headgate.cli.manager_progress import manage_watched
-        from headgate.fetching.limits import give_large_blocks_back
+        from headgate.fetching.open_files import give_large_blocks_back
 
         give_large_blocks_back()  # what is made of a hundred thousand sites is soon freed
         sys.setswitchinterval(_SWITCH_SECONDS)

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import BinaryIO, TextIO
 
-from headgate.model.encoding import harmless_json
 from headgate.report.markup import printable
 
 __all__ = ["OpeningWords", "ending_at_once", "on_interrupt", "raising", "say", "show", "show_json"]
@@ -45,6 +44,8 @@ def show(text: str) -> None:
 
 def show_json(document: bytes) -> None:
     """A document on stdout, and a newline."""
+    from headgate.model.encoding import harmless_json  # here: `--help` needs no msgspec
+
     _write_all(harmless_json(document) + b"\n")
 
 

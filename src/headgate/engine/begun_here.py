@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def _make_key(path: Path) -> None:
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
+            file.write(os.urandom(_KEY_BYTES))
             file.flush()
             os.fsync(fd)
         with suppress(FileExistsError):

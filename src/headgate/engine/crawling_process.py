@@ -33,7 +33,7 @@ from headgate.engine.process_messages import (
     version,
 )
 from headgate.fetching.client import HttpFetcher
-from headgate.fetching.limits import raise_limit
+from headgate.fetching.open_files import raise_limit
 from headgate.model.errors import HeadgateError
 
 __all__ = ["live", "main"]

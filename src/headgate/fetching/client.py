@@ -35,8 +35,9 @@ from headgate.fetching.dns import (
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.exchange import Exchange, Reply, RequestHeads, Witness
 from headgate.fetching.identity import identities
-from headgate.fetching.limits import Limits, give_large_blocks_back, most_idle
+from headgate.fetching.limits import Limits
 from headgate.fetching.meter import Meter, ResponseMeter
+from headgate.fetching.open_files import give_large_blocks_back, most_idle
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin, Origins
 from headgate.fetching.pool import Pool, Supply

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from headgate.fetching.errors import FetchFault
-from headgate.fetching.limits import try_one
+from headgate.fetching.open_files import try_one
 from headgate.model.fetch import FailureKind
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from headgate.fetching.connection import Channel, Connection, Surroundings
 from headgate.fetching.dns import AddressGuard, Resolver, leads_to_public
 from headgate.fetching.errors import FetchFault
 from headgate.fetching.identity import Identity
-from headgate.fetching.limits import is_ours
+from headgate.fetching.open_files import is_ours
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
 from headgate.fetching.tcp import TcpConnection, open_socket

@@ -7,7 +7,8 @@ from collections import deque
 
 from headgate.fetching.connection import Connection
 from headgate.fetching.exchange import Exchange
-from headgate.fetching.limits import Limits, cannot_connect
+from headgate.fetching.limits import Limits
+from headgate.fetching.open_files import cannot_connect
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin
 from headgate.model.fetch import FetchRequest

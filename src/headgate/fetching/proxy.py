@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from headgate.fetching.errors import FetchFault
-from headgate.fetching.limits import is_ours
+from headgate.fetching.open_files import is_ours
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind

@@ -17,7 +17,7 @@ from typing import Any
 import certifi
 
 from headgate.fetching.errors import FetchFault
-from headgate.fetching.limits import is_ours, try_one
+from headgate.fetching.open_files import is_ours, try_one
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind, TlsFacts

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headgate.fetching.limits import cannot_connect, is_ours, most_idle
+from headgate.fetching.open_files import cannot_connect, is_ours, most_idle
 from headgate.storage.safe_files import without_remedy
 
 
